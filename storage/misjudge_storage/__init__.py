@@ -1,0 +1,1 @@
+"""The record: value types, errors, hashing, tables, migrations, the writer and the queries."""

@@ -1,0 +1,240 @@
+"""Values that cross the rooms. Frozen; an invalid one cannot be made.
+
+An importer yields `Record`s (one per record of the source) or `BadRecord`s. A `Record` holds what that
+record says: the task, one or two episodes (trajectory, checks, satisfaction scores), the pair, gold labels,
+verdicts and raw logs. Ids are given by the store, never by an importer.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Side = Literal["A", "B"]
+Preference = Literal["A", "B", "tie"]
+Order = Literal["AB", "BA"]
+"""Which side was shown first: in `BA` the judge saw side B under the label "Response A"."""
+UnscoredReason = Literal[
+    "parse_error", "conflict", "truncated", "refused", "context_overflow", "provider_error", "timeout", "budget"
+]
+VerdictStatus = Literal["scored", "weak", "inconsistent", "unscored"]
+CheckSource = Literal["human", "verifier", "label", "reward", "model", "order"]
+GoldSource = Literal["human", "label"]
+Role = Literal["agent", "user_sim", "judge", "success_check", "rubric_generate", "rubric_match", "rubric_apply"]
+Form = Literal["pairwise", "satisfaction"]
+RunState = Literal["queued", "running", "done", "failed", "cancelled", "lost"]
+
+Name = Annotated[str, Field(min_length=1, max_length=400)]
+
+
+class Value(BaseModel):
+    """Base of all values: frozen, no unknown fields, no NaN or infinity."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class ToolCall(Value):
+    """One tool call of an assistant message; `arguments` is JSON text as the model wrote it."""
+
+    name: str
+    arguments: str = "{}"
+    id: str | None = None
+
+
+class Message(Value):
+    """One message of a trajectory, in the shape of OpenAI chat messages with text content."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    content: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+    name: str | None = None
+
+
+class Task(Value):
+    """What the customer wants. `subset` is the data set's own split, reported apart."""
+
+    task_id: Name
+    prompt: str = ""
+    success_criteria: str = ""
+    hard_constraints: str = ""
+    category: str | None = None
+    language: str | None = None
+    subset: str | None = None
+
+
+class Trajectory(Value):
+    """One agent's episode on a task.
+
+    `trial` is None where the source does not number attempts; `messages` is None where the source kept
+    no transcript. Token counts are as the source states them, None where it does not.
+    """
+
+    task_id: Name
+    agent: Name
+    trial: Annotated[int, Field(ge=0)] | None = None
+    messages: tuple[Message, ...] | None = None
+    end_reason: str | None = None
+    base_model: str | None = None
+    input_tokens: Annotated[int, Field(ge=0)] | None = None
+    output_tokens: Annotated[int, Field(ge=0)] | None = None
+    simulated: bool = False
+
+
+class Check(Value):
+    """What one source says of a trajectory's success (`passed`) or reward.
+
+    `scope` is `outcome` for the source's whole answer, `part` for one check among several that were
+    combined. `source="model"` is a candidate label and never gold; `source="order"` holds a stated rank
+    (1 = best) as `reward`, used only to order agents of equal reward.
+    """
+
+    verifier: Name
+    source: CheckSource
+    passed: bool | None = None
+    reward: float | None = None
+    scope: Literal["outcome", "part"] = "outcome"
+    evidence: str = ""
+
+
+class Scale(Value):
+    """Raw scale of a judge's scores. `threshold` is the lowest satisfied score (None: no such notion)."""
+
+    low: float | None = None
+    high: float | None = None
+    threshold: float | None = None
+    better: Literal["higher", "lower"] = "higher"
+
+
+class Judge(Value):
+    """A judge: what makes two verdicts comparable. All fields but `label` enter the fingerprint."""
+
+    label: Name
+    form: Form
+    model: str = ""
+    params: str = "{}"
+    prompt_version: str = ""
+    prompt_hash: str = ""
+    rubric_hash: str = ""
+    protocol: str = "1"
+    origin: Literal["gateway", "imported"] = "gateway"
+    scale: Scale = Scale()
+    simulated: bool = False
+
+
+class Verdict(Value):
+    """One parsed reply, in terms of the pair's sides (un-swapped), or *unscored* with a reason.
+
+    `reduced=True` marks a row that stands for both orders because the source kept only the outcome: its
+    status may then be `weak` or `inconsistent`. `order` is None where the source does not say it. `flip`
+    is the source's own statement that the verdict turned with the order.
+    """
+
+    judge: Judge
+    order: Order | None = None
+    repeat: Annotated[int, Field(ge=0)] = 0
+    status: VerdictStatus = "scored"
+    winner: Preference | None = None
+    score_a: float | None = None
+    score_b: float | None = None
+    reasons: str = ""
+    unscored_reason: UnscoredReason | None = None
+    reduced: bool = False
+    repaired: bool = False
+    contradicts_scores: bool = False
+    flip: bool | None = None
+
+
+class Satisfaction(Value):
+    """One satisfaction score of a trajectory on the judge's raw scale, or *unscored* with a reason."""
+
+    judge: Judge
+    score: float | None = None
+    repeat: Annotated[int, Field(ge=0)] = 0
+    reasons: str = ""
+    unscored_reason: UnscoredReason | None = None
+    repaired: bool = False
+    flip: bool | None = None
+
+
+class GoldLabel(Value):
+    """What one labeller says was truly better. Several human labels of a pair reduce by majority."""
+
+    labeller: Name
+    pref: Preference
+    source: GoldSource
+
+
+class Log(Value):
+    """One attempt of one model call, billed or failed. Costs in USD, latency in milliseconds."""
+
+    role: Role = "judge"
+    model: str = ""
+    turn: int | None = None
+    prompt_hash: str | None = None
+    prompt_version: str | None = None
+    rendered_hash: str | None = None
+    order_shown: Order | None = None
+    repeat: int = 0
+    attempt: int = 1
+    params: str | None = None
+    raw_output: str | None = None
+    parsed_json: str | None = None
+    unscored_reason: str | None = None
+    error: str | None = None
+    finish_reason: str | None = None
+    input_tokens: Annotated[int, Field(ge=0)] | None = None
+    output_tokens: Annotated[int, Field(ge=0)] | None = None
+    latency_ms: float | None = None
+    est_cost: Annotated[float, Field(ge=0)] | None = None
+    price_source: str | None = None
+    request_id: str | None = None
+    created_at: str | None = None
+    simulated: bool = False
+
+
+class Episode(Value):
+    """A trajectory with what is known of it."""
+
+    trajectory: Trajectory
+    checks: tuple[Check, ...] = ()
+    satisfaction: tuple[Satisfaction, ...] = ()
+    logs: tuple[Log, ...] = ()
+
+
+class PairKey(Value):
+    """A pair of the record's two episodes: the first is side A.
+
+    `pair_id` None lets the store derive one from the content. `reward_gap` is a gap that the source
+    states itself and `gap_source` what it is a gap of; `ability_bucket` is declared by the pairing.
+    """
+
+    pair_id: Name | None = None
+    trial: int | None = None
+    ability_bucket: Literal["near", "wide"] | None = None
+    reward_gap: float | None = None
+    gap_source: Literal["ability", "reward", "judge_score"] | None = None
+
+
+class Record(Value):
+    """All that one record of a source says. Two episodes where `pair` is set, else one or none."""
+
+    line: int
+    task: Task | None = None
+    episodes: tuple[Episode, ...] = ()
+    pair: PairKey | None = None
+    gold: tuple[GoldLabel, ...] = ()
+    verdicts: tuple[Verdict, ...] = ()
+    logs: tuple[Log, ...] = ()
+
+
+class BadRecord(NamedTuple):
+    """A record that cannot be read: its line (or index, from 1) and one sentence without its text."""
+
+    line: int
+    problem: str
+
+
+class RecordError(ValueError):
+    """Raised by a parser for one bad record; the message becomes the `BadRecord`."""

@@ -1,0 +1,1 @@
+"""Agents' episodes and the hard checks of their success."""

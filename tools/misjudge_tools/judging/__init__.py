@@ -1,0 +1,1 @@
+"""Blind presentation, prompts and the reading of verdicts."""

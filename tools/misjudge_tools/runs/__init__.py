@@ -1,0 +1,1 @@
+"""Planned work as cells: plan minus stored."""
