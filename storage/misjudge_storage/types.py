@@ -171,6 +171,7 @@ class Log(Value):
 
     role: Role = "judge"
     model: str = ""
+    pair_id: Name | None = None
     turn: int | None = None
     prompt_hash: str | None = None
     prompt_version: str | None = None

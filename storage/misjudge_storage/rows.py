@@ -1,0 +1,172 @@
+"""Values to table rows: ids by the hashing contract, in one place.
+
+A row is a plain dict, ready for a Core insert. `content_hash` is what must be equal when a row with the
+same id comes again; a difference is a Conflict.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from misjudge_storage.hashing import canonical, digest
+from misjudge_storage.tables import utc_now
+from misjudge_storage.types import Check, GoldLabel, Judge, Log, PairKey, Satisfaction, Task, Trajectory, Verdict
+
+Row = dict[str, Any]
+
+
+def audit_id(name: str) -> str:
+    """Id of the audit with this name."""
+    return digest("aud", name)
+
+
+def judge_fingerprint(judge: Judge) -> str:
+    """Hash of model, effective parameters, prompt, rubric, scale and protocol; two verdicts compare only when equal."""
+    facts = judge.model_dump(exclude=set() if judge.origin == "imported" else {"label"})
+    return digest("jdg", facts)
+
+
+def cell_id(audit: str, judge_id: str, subject: str, order: str | None, repeat: int) -> str:
+    """Id of the smallest unit of judging. `subject` is a pair (which fixes task, trial and agents) or a trajectory."""
+    return digest("cell", [audit, judge_id, subject, order, repeat])
+
+
+def task_row(audit: str, task: Task) -> Row:
+    facts = task.model_dump()
+    return {**facts, "audit_id": audit, "content_hash": digest("tsk", facts), "created_at": utc_now()}
+
+
+def trajectory_content(trajectory: Trajectory) -> str | None:
+    """Canonical text of the messages, None where the source kept no transcript."""
+    if trajectory.messages is None:
+        return None
+    return canonical([m.model_dump(exclude_defaults=True) | {"role": m.role} for m in trajectory.messages])
+
+
+def trajectory_row(audit: str, trajectory: Trajectory, home: str) -> Row:
+    """`home` tells apart episodes that the source neither numbers nor transcribes (the pair and side, or the line)."""
+    content = trajectory_content(trajectory)
+    unnamed = content is None and trajectory.trial is None
+    identity = [audit, trajectory.task_id, trajectory.agent, trajectory.trial, home if unnamed else content]
+    turns = None if trajectory.messages is None else sum(m.role == "user" for m in trajectory.messages)
+    return {
+        **trajectory.model_dump(exclude={"messages"}),
+        "trajectory_id": digest("trj", identity),
+        "audit_id": audit,
+        "messages_json": content,
+        "turns": turns,
+        "created_at": utc_now(),
+    }
+
+
+def check_row(audit: str, trajectory_id: str, check: Check) -> Row:
+    facts = check.model_dump()
+    return {
+        **facts,
+        "check_id": digest("chk", [trajectory_id, check.verifier, check.source, check.scope]),
+        "audit_id": audit,
+        "trajectory_id": trajectory_id,
+        "content_hash": digest("chk", [check.passed, check.reward]),
+        "created_at": utc_now(),
+    }
+
+
+def derived_pair_id(audit: str, task_id: str, trial: int | None, trajectory_a: str, trajectory_b: str) -> str:
+    """Id of a pair whose source gives none but keeps both transcripts: the same content is the same pair."""
+    return digest("pair", [audit, task_id, trial, trajectory_a, trajectory_b])
+
+
+def pair_row(audit: str, pair_id: str, task_id: str, key: PairKey, trajectory_a: str, trajectory_b: str) -> Row:
+    facts = key.model_dump(exclude={"pair_id"})
+    sides = {"task_id": task_id, "trajectory_a": trajectory_a, "trajectory_b": trajectory_b}
+    return {
+        **facts,
+        **sides,
+        "audit_id": audit,
+        "pair_id": pair_id,
+        "content_hash": digest("pr", {**facts, **sides}),
+        "created_at": utc_now(),
+    }
+
+
+def gold_row(audit: str, pair_id: str, label: GoldLabel) -> Row:
+    return {
+        **label.model_dump(),
+        "label_id": digest("lab", [audit, pair_id, label.labeller, label.source]),
+        "audit_id": audit,
+        "pair_id": pair_id,
+        "content_hash": digest("lab", label.pref),
+        "created_at": utc_now(),
+    }
+
+
+def judge_row(audit: str, judge: Judge) -> Row:
+    scale = judge.scale
+    return {
+        **judge.model_dump(exclude={"scale"}),
+        "audit_id": audit,
+        "judge_id": judge_fingerprint(judge),
+        "scale_low": scale.low,
+        "scale_high": scale.high,
+        "threshold": scale.threshold,
+        "better": scale.better,
+        "created_at": utc_now(),
+    }
+
+
+def verdict_row(audit: str, judge_id: str, pair_id: str, verdict: Verdict, repeat: int | None = None) -> Row:
+    """`repeat` overrides the verdict's own number."""
+    number = verdict.repeat if repeat is None else repeat
+    facts = verdict.model_dump(exclude={"judge", "order", "repeat"})
+    # A reduced row stands beside single calls without being one of them.
+    order = "both" if verdict.reduced else verdict.order
+    return {
+        **facts,
+        "verdict_id": cell_id(audit, judge_id, pair_id, order, number),
+        "audit_id": audit,
+        "judge_id": judge_id,
+        "pair_id": pair_id,
+        "trajectory_id": None,
+        "order_shown": verdict.order,
+        "repeat": number,
+        "score": None,
+        "log_id": None,
+        "content_hash": digest("ver", [verdict.status, verdict.winner, verdict.score_a, verdict.score_b]),
+        "created_at": utc_now(),
+    }
+
+
+def satisfaction_row(audit: str, judge_id: str, trajectory_id: str, score: Satisfaction) -> Row:
+    return {
+        **score.model_dump(exclude={"judge"}),
+        "verdict_id": cell_id(audit, judge_id, trajectory_id, None, score.repeat),
+        "audit_id": audit,
+        "judge_id": judge_id,
+        "pair_id": None,
+        "trajectory_id": trajectory_id,
+        "order_shown": None,
+        "status": "unscored" if score.score is None else "scored",
+        "winner": None,
+        "score_a": None,
+        "score_b": None,
+        "reduced": False,
+        "contradicts_scores": False,
+        "log_id": None,
+        "content_hash": digest("ver", [score.score, score.unscored_reason]),
+        "created_at": utc_now(),
+    }
+
+
+def log_row(audit: str, log: Log, identity: Any, **links: str | None) -> Row:
+    """`identity` makes the id; `links` are run_id, cell_id, pair_id, trajectory_id, judge_id where they apply."""
+    at = utc_now() if log.created_at is None else datetime.fromisoformat(log.created_at)
+    blank = dict.fromkeys(("run_id", "cell_id", "pair_id", "trajectory_id", "judge_id"))
+    return {
+        **blank,
+        **log.model_dump(exclude={"created_at"}),
+        **links,
+        "log_id": digest("log", [audit, identity]),
+        "audit_id": audit,
+        "created_at": at if at.tzinfo else at.replace(tzinfo=utc_now().tzinfo),
+    }

@@ -1,0 +1,91 @@
+"""The one writer of results: group commit.
+
+Work is queued and committed as soon as the writer is idle, so batches form under load by themselves and
+nothing waits for a timer. A caller's future resolves only after the commit that holds its rows, so a
+result that was reported done survives `kill -9`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import AbstractContextManager
+from queue import Empty, SimpleQueue
+from typing import Any, NamedTuple, TypeVar
+
+from sqlalchemy import Connection
+
+T = TypeVar("T")
+Work = Callable[[Connection], T]
+LARGEST_BATCH = 500
+
+
+class _Item(NamedTuple):
+    work: Work[Any]
+    future: Future[Any]
+
+
+class Writer:
+    """A thread that runs queued work in as few transactions as the load allows."""
+
+    def __init__(self, transaction: Callable[[], AbstractContextManager[Connection]]) -> None:
+        self._transaction = transaction
+        self._queue: SimpleQueue[_Item | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+        self.commits = 0
+
+    def submit(self, work: Work[T]) -> Future[T]:
+        """Queue `work`; the future holds its result after the commit, or the error that undid it alone."""
+        future: Future[T] = Future()
+        # Once handed over the work happens: a cancelled waiter must not turn a paid reply into a lost one.
+        future.set_running_or_notify_cancel()
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._loop, name="misjudge-writer", daemon=True)
+                self._thread.start()
+        self._queue.put(_Item(work, future))
+        return future
+
+    def close(self) -> None:
+        """Commit what is queued, then end the thread."""
+        with self._lock:
+            thread, self._thread = self._thread, None
+        if thread is not None:
+            self._queue.put(None)
+            thread.join()
+
+    def _loop(self) -> None:
+        while (first := self._queue.get()) is not None:
+            batch, ended = self._drain(first)
+            self._commit(batch)
+            if ended:
+                return
+
+    def _drain(self, first: _Item) -> tuple[list[_Item], bool]:
+        batch = [first]
+        while len(batch) < LARGEST_BATCH:
+            try:
+                item = self._queue.get_nowait()
+            except Empty:
+                break
+            if item is None:
+                return batch, True
+            batch.append(item)
+        return batch, False
+
+    def _commit(self, batch: list[_Item]) -> None:
+        try:
+            with self._transaction() as connection:
+                results = [item.work(connection) for item in batch]
+        except Exception as error:
+            if len(batch) == 1:
+                batch[0].future.set_exception(error)
+                return
+            for item in batch:
+                self._commit([item])
+            return
+        self.commits += 1
+        for item, result in zip(batch, results, strict=True):
+            item.future.set_result(result)
