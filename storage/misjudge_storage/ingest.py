@@ -121,7 +121,7 @@ class _Ingest:
         for row in new:
             first = unique.setdefault(_key(model, row), row)
             if first.get("content_hash") != row.get("content_hash"):
-                raise _conflict(model, row, lines)
+                raise _conflict(self.source, model, row, lines)
         try:
             self.added[str(model.__tablename__)] += insert_new(self.connection, model, list(unique.values()))
         except IntegrityError as error:
@@ -143,7 +143,7 @@ class _Ingest:
         stored = dict(self.connection.execute(query).tuples().all())
         for row in new.values():
             if stored[row[key.name]] != row["content_hash"]:
-                raise _conflict(model, row, lines)
+                raise _conflict(self.source, model, row, lines)
 
     def _rows(self, record: Record) -> Iterator[tuple[type[SQLModel], Row]]:
         if record.task is not None:
@@ -210,7 +210,7 @@ def _key(model: type[SQLModel], row: Row) -> str:
     return f"{model.__tablename__}:{row[key.name]}"
 
 
-def _conflict(model: type[SQLModel], row: Row, lines: dict[str, int]) -> Conflict:
+def _conflict(source: str, model: type[SQLModel], row: Row, lines: dict[str, int]) -> Conflict:
     line = lines[_key(model, row)]
     what, hint = {
         tables.Task: (
@@ -229,5 +229,6 @@ def _conflict(model: type[SQLModel], row: Row, lines: dict[str, int]) -> Conflic
         ),
     }[model]
     return Conflict(
-        f"Line {line}: {what}; nothing was imported. Results are never overwritten: {hint}, or use another audit name."
+        f"{source}, line {line}: {what}; nothing was imported. "
+        f"Results are never overwritten: {hint}, or use another audit name."
     )

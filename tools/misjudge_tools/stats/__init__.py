@@ -1,1 +1,15 @@
-"""Statistics as small pure functions on counts."""
+"""The statistics of an audit: pure functions of counts.
+
+    distributions   normal and Student quantiles, exact binomial tail
+    rates           a share with its interval, for independent and for clustered observations
+    correlation     Spearman's rho and the AUC, from tables with multiplicities
+    misselection    how often the judge picked the side that failed
+    consistency     what the judge does when the order of the sides is swapped
+    satisfaction    what a satisfied judge says about success
+    ranking         whether a gate ranks agents as their rewards do
+    trials          pass^k over repeated trials of a task
+    agreement       chance-corrected agreement of two labellers
+
+Every function takes counts or small tables, as a GROUP BY gives them, and returns a frozen value. Nothing
+here imports numpy or scipy: the tests hold these functions against them.
+"""

@@ -1,0 +1,193 @@
+"""What judging reads from the store and writes back: subjects in, verdicts with their calls out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, select, text
+from sqlalchemy import Row as Found
+
+from misjudge_storage import tables
+from misjudge_storage.errors import NotFound
+from misjudge_storage.ingest import insert_new
+from misjudge_storage.rows import Row
+from misjudge_storage.types import Message, Task
+
+TASKS = tables.table(tables.Task)
+TRAJECTORIES = tables.table(tables.Trajectory)
+PAIRS = tables.table(tables.Pair)
+VERDICTS = tables.table(tables.Verdict)
+AUDITS = tables.table(tables.Audit)
+
+
+class AuditRow(NamedTuple):
+    """An audit: `secret` keys its fences."""
+
+    audit_id: str
+    name: str
+    seed: int
+    secret: str
+
+
+class PairSubject(NamedTuple):
+    """A pair with what the judge may see of it."""
+
+    pair_id: str
+    task: Task
+    a: tuple[Message, ...]
+    b: tuple[Message, ...]
+
+
+class TrajectorySubject(NamedTuple):
+    """A trajectory with what the judge may see of it."""
+
+    trajectory_id: str
+    task: Task
+    messages: tuple[Message, ...]
+
+
+class PairTruth(NamedTuple):
+    """Who did the job, where it is known."""
+
+    pair_id: str
+    success_a: bool | None
+    success_b: bool | None
+
+
+class StoredVerdict(NamedTuple):
+    """A verdict on a pair, in terms of its sides, or on a trajectory."""
+
+    pair_id: str | None
+    trajectory_id: str | None
+    order_shown: str | None
+    repeat: int
+    winner: str | None
+    score_a: float | None
+    score_b: float | None
+    score: float | None
+    unscored_reason: str | None
+    log_id: str | None
+
+
+class CellResult(NamedTuple):
+    """Every attempt that was made for a cell, and its verdict unless the cell stays open; stored together."""
+
+    verdict: Row | None
+    logs: tuple[Row, ...]
+
+
+def read_audit(connection: Connection, name: str) -> AuditRow:
+    """The audit with this name. Raises NotFound, naming those there are."""
+    row = connection.execute(select(AUDITS).where(AUDITS.c.name == name)).first()
+    if row is not None:
+        return AuditRow(row.audit_id, row.name, row.seed, row.secret)
+    names = list(connection.scalars(select(AUDITS.c.name).order_by(AUDITS.c.created_at.desc()).limit(10)))
+    known = f"Stored are: {', '.join(names)}." if names else "None is stored yet: import one first."
+    raise NotFound(f"No audit is called {name!r}. {known}")
+
+
+def transcribed_pairs(connection: Connection, audit_id: str) -> list[str]:
+    """Ids of the pairs of which both transcripts are stored, in a stable order."""
+    a, b = TRAJECTORIES.alias("a"), TRAJECTORIES.alias("b")
+    query = (
+        select(PAIRS.c.pair_id)
+        .join(a, a.c.trajectory_id == PAIRS.c.trajectory_a)
+        .join(b, b.c.trajectory_id == PAIRS.c.trajectory_b)
+        .where(PAIRS.c.audit_id == audit_id, a.c.messages_json.is_not(None), b.c.messages_json.is_not(None))
+        .order_by(PAIRS.c.pair_id)
+    )
+    return list(connection.scalars(query))
+
+
+def transcribed_trajectories(connection: Connection, audit_id: str) -> list[str]:
+    """Ids of the trajectories whose transcript is stored, in a stable order."""
+    query = select(TRAJECTORIES.c.trajectory_id).where(
+        TRAJECTORIES.c.audit_id == audit_id, TRAJECTORIES.c.messages_json.is_not(None)
+    )
+    return list(connection.scalars(query.order_by(TRAJECTORIES.c.trajectory_id)))
+
+
+def read_pair_subjects(connection: Connection, audit_id: str, pair_ids: Sequence[str]) -> list[PairSubject]:
+    """These pairs with task and transcripts."""
+    a, b = TRAJECTORIES.alias("a"), TRAJECTORIES.alias("b")
+    query = (
+        select(PAIRS.c.pair_id, TASKS, a.c.messages_json.label("json_a"), b.c.messages_json.label("json_b"))
+        .join(TASKS, (TASKS.c.audit_id == PAIRS.c.audit_id) & (TASKS.c.task_id == PAIRS.c.task_id))
+        .join(a, a.c.trajectory_id == PAIRS.c.trajectory_a)
+        .join(b, b.c.trajectory_id == PAIRS.c.trajectory_b)
+        .where(PAIRS.c.audit_id == audit_id, PAIRS.c.pair_id.in_(pair_ids))
+    )
+    return [
+        PairSubject(row.pair_id, _task(row), messages_from(row.json_a), messages_from(row.json_b))
+        for row in connection.execute(query)
+    ]
+
+
+def read_trajectory_subjects(
+    connection: Connection, audit_id: str, trajectory_ids: Sequence[str]
+) -> list[TrajectorySubject]:
+    """These trajectories with their tasks."""
+    query = (
+        select(TRAJECTORIES.c.trajectory_id, TRAJECTORIES.c.messages_json, TASKS)
+        .join(TASKS, (TASKS.c.audit_id == TRAJECTORIES.c.audit_id) & (TASKS.c.task_id == TRAJECTORIES.c.task_id))
+        .where(TRAJECTORIES.c.audit_id == audit_id, TRAJECTORIES.c.trajectory_id.in_(trajectory_ids))
+    )
+    return [
+        TrajectorySubject(row.trajectory_id, _task(row), messages_from(row.messages_json))
+        for row in connection.execute(query)
+    ]
+
+
+def messages_from(stored: str | None) -> tuple[Message, ...]:
+    """Messages from their stored JSON."""
+    return tuple(Message.model_validate(item) for item in json.loads(stored or "[]"))
+
+
+def _task(row: Found[Any]) -> Task:
+    return Task.model_validate({name: getattr(row, name) for name in Task.model_fields})
+
+
+def read_pair_truths(connection: Connection, audit_id: str) -> list[PairTruth]:
+    """Success of both sides; where only a preference is known, the better side counts as the one that did it."""
+    query = text("SELECT pair_id, success_a, success_b, gold_pref FROM pair_gold WHERE audit_id = :audit")
+    truths = []
+    for pair_id, success_a, success_b, gold in connection.execute(query, {"audit": audit_id}):
+        if success_a is None or success_b is None:
+            preferred = gold in {"A", "B"}
+            truths.append(PairTruth(pair_id, gold == "A" if preferred else None, gold == "B" if preferred else None))
+        else:
+            truths.append(PairTruth(pair_id, bool(success_a), bool(success_b)))
+    return truths
+
+
+def read_successes(connection: Connection, audit_id: str) -> dict[str, bool]:
+    """Success by trajectory, where it is known."""
+    query = text(
+        "SELECT trajectory_id, success FROM trajectory_outcomes WHERE audit_id = :audit AND success IS NOT NULL"
+    )
+    return {row.trajectory_id: bool(row.success) for row in connection.execute(query, {"audit": audit_id})}
+
+
+def stored_cells(connection: Connection, cell_ids: Sequence[str]) -> set[str]:
+    """Which of these cells have a stored result."""
+    found: set[str] = set()
+    for start in range(0, len(cell_ids), 500):
+        some = cell_ids[start : start + 500]
+        found.update(connection.scalars(select(VERDICTS.c.verdict_id).where(VERDICTS.c.verdict_id.in_(some))))
+    return found
+
+
+def read_verdicts(connection: Connection, cell_ids: Sequence[str]) -> list[StoredVerdict]:
+    """The stored verdicts of these cells, in the order of the cells."""
+    columns = [VERDICTS.c[name] for name in StoredVerdict._fields]
+    query = select(VERDICTS.c.verdict_id, *columns).where(VERDICTS.c.verdict_id.in_(cell_ids))
+    found = {row[0]: StoredVerdict(*row[1:]) for row in connection.execute(query)}
+    return [found[cell_id] for cell_id in cell_ids if cell_id in found]
+
+
+def store_result(connection: Connection, result: CellResult) -> None:
+    """Store each attempt and, once, the verdict; a cell that another run stored first keeps that verdict."""
+    insert_new(connection, tables.JudgeLog, result.logs)
+    insert_new(connection, tables.Verdict, [result.verdict] if result.verdict else [])

@@ -1,0 +1,114 @@
+"""Single stored things, whole: what `read_record` shows."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, Select, func, select, text
+from sqlmodel import SQLModel
+
+from misjudge_storage import run_records, tables
+from misjudge_storage.errors import NotFound
+
+Fields = dict[str, Any]
+BY_KIND: dict[str, tuple[type[SQLModel], str]] = {
+    "tasks": (tables.Task, "task_id"),
+    "trajectories": (tables.Trajectory, "trajectory_id"),
+    "pairs": (tables.Pair, "pair_id"),
+    "verdicts": (tables.Verdict, "verdict_id"),
+    "logs": (tables.JudgeLog, "log_id"),
+    "imports": (tables.Import, "import_id"),
+}
+
+
+def list_audits(connection: Connection) -> list[Fields]:
+    """Every audit with its number of pairs, the latest first."""
+    audits, pairs = tables.table(tables.Audit), tables.table(tables.Pair)
+    query = (
+        select(audits.c.name, audits.c.created_at, func.count(pairs.c.pair_id).label("pairs"))
+        .outerjoin(pairs, pairs.c.audit_id == audits.c.audit_id)
+        .group_by(audits.c.audit_id, audits.c.name, audits.c.created_at)
+        .order_by(audits.c.created_at.desc(), audits.c.name)
+    )
+    return _rows(connection, query)
+
+
+def read_audit_facts(connection: Connection, audit_id: str) -> Fields:
+    """An audit: its judges, counts of its rows, imports and runs. Never its secret."""
+    audits, judges, imports = (tables.table(model) for model in (tables.Audit, tables.Judge, tables.Import))
+    row = (
+        connection.execute(
+            select(audits.c.name, audits.c.seed, audits.c.created_at).where(audits.c.audit_id == audit_id)
+        )
+        .mappings()
+        .one()
+    )
+    counted = (tables.Task, tables.Trajectory, tables.Pair, tables.Verdict, tables.GoldLabel, tables.JudgeLog)
+    return {
+        **fields(row),
+        "counts": {str(model.__tablename__): _count(connection, model, audit_id) for model in counted},
+        "judges": _rows(connection, select(judges).where(judges.c.audit_id == audit_id)),
+        "imports": _rows(
+            connection, select(imports).where(imports.c.audit_id == audit_id).order_by(imports.c.created_at)
+        ),
+        "runs": [run.run_id for run in run_records.list_runs(connection, audit_id)[:20]],
+    }
+
+
+def read_one(connection: Connection, audit_id: str, kind: str, identity: str) -> Fields:
+    """One row of a table by its id. Raises NotFound."""
+    model, key = BY_KIND[kind]
+    table = tables.table(model)
+    query = select(table).where(table.c.audit_id == audit_id, table.c[key] == identity)
+    row = connection.execute(query).mappings().first()
+    if row is None:
+        examples = connection.scalars(select(table.c[key]).where(table.c.audit_id == audit_id).limit(3)).all()
+        known = f"Some that are: {', '.join(examples)}." if examples else f"This audit has no {kind}."
+        raise NotFound(f"No {kind} record has the id {identity!r} in this audit. {known}")
+    return fields(row)
+
+
+def read_pair_rows(connection: Connection, audit_id: str, pair_id: str) -> list[Fields]:
+    """The rows of `audit_pairs` for one pair: one a judge."""
+    query = text("SELECT * FROM audit_pairs WHERE audit_id = :audit AND pair_id = :pair ORDER BY judge")
+    return [fields(row) for row in connection.execute(query, {"audit": audit_id, "pair": pair_id}).mappings()]
+
+
+def read_verdict_ids(connection: Connection, audit_id: str, pair_id: str) -> list[str]:
+    """Ids of the verdicts on one pair."""
+    verdicts = tables.table(tables.Verdict)
+    query = select(verdicts.c.verdict_id).where(verdicts.c.audit_id == audit_id, verdicts.c.pair_id == pair_id)
+    return list(connection.scalars(query.order_by(verdicts.c.judge_id, verdicts.c.repeat, verdicts.c.order_shown)))
+
+
+def read_checks(connection: Connection, trajectory_id: str) -> list[Fields]:
+    """The checks of one trajectory."""
+    checks = tables.table(tables.Check)
+    return _rows(connection, select(checks).where(checks.c.trajectory_id == trajectory_id).order_by(checks.c.verifier))
+
+
+def _rows(connection: Connection, query: Select[Any]) -> list[Fields]:
+    return [fields(row) for row in connection.execute(query).mappings()]
+
+
+def fields(row: RowMapping) -> Fields:
+    """A row as plain JSON values: times as text, stored JSON as what it says."""
+    return {str(name): _plain(str(name), value) for name, value in row.items()}
+
+
+def _plain(name: str, value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="seconds")
+    if isinstance(value, str) and (name.endswith("_json") or name == "params"):
+        try:
+            return json.loads(value)
+        except ValueError:  # an imported log may hold any text there
+            return value
+    return value
+
+
+def _count(connection: Connection, model: type[SQLModel], audit_id: str) -> int:
+    table = tables.table(model)
+    return connection.scalar(select(func.count()).select_from(table).where(table.c.audit_id == audit_id)) or 0

@@ -1,0 +1,120 @@
+"""What the counting of an audit gives: one named row a group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class Sums(NamedTuple):
+    """Over the tasks with n > 0 observations, k of them counted: their number, Σk, Σn, Σk², Σk·n, Σn²."""
+
+    clusters: int
+    k: int
+    n: int
+    kk: int
+    kn: int
+    nn: int
+
+
+class Group(NamedTuple):
+    """What is counted apart: a judge, a subset of tasks (None: tasks without one), and a bucket of a gap."""
+
+    judge_id: str
+    subset: str | None
+    gap: str = ""
+    bucket: str = ""
+
+
+class GroupCounts(NamedTuple):
+    """Pairs of a group by how they ended, and the sums of each measure by its name (see `MEASURES`)."""
+
+    pairs: int
+    decidable: int
+    scored: int
+    tie: int
+    inconsistent: int
+    unscored: int
+    weak: int
+    measures: Mapping[str, Sums]
+
+
+class JudgeFacts(NamedTuple):
+    """A judge of the audit, with its raw scale."""
+
+    judge_id: str
+    label: str
+    form: str
+    simulated: bool
+    low: float | None
+    high: float | None
+    threshold: float | None
+    better: str
+
+
+class ScoreCount(NamedTuple):
+    """Trajectories with this mean satisfaction score by this judge, by success."""
+
+    judge_id: str
+    score: float
+    failed: int
+    succeeded: int
+
+
+class AgentMeans(NamedTuple):
+    """One agent: mean reward (success where none is stated), mean gate score, stated rank, base model."""
+
+    judge_id: str
+    agent: str
+    reward: float
+    gate: float
+    order_rank: float | None
+    base_model: str | None
+
+
+class TrialCount(NamedTuple):
+    """Tasks on which this agent had `trials` numbered trials, `successes` of them successful."""
+
+    agent: str
+    trials: int
+    successes: int
+    tasks: int
+
+
+class LabelCount(NamedTuple):
+    """Pairs that two labellers labelled so. A judge is named by its label."""
+
+    first: str
+    second: str
+    first_pref: str
+    second_pref: str
+    pairs: int
+
+
+class Use(NamedTuple):
+    """Calls of one role (and judge, where it is one's): tokens and USD, and how many calls lack each."""
+
+    role: str
+    judge_id: str | None
+    calls: int
+    input_tokens: int | None
+    output_tokens: int | None
+    without_usage: int
+    cost: float | None
+    without_price: int
+    price_sources: str | None
+
+
+class StatedTokens(NamedTuple):
+    """Episodes whose tokens the source states itself."""
+
+    trajectories: int
+    input_tokens: int | None
+    output_tokens: int | None
+
+
+class PairTotals(NamedTuple):
+    """Pairs of the audit, whoever judged them."""
+
+    pairs: int
+    decidable: int

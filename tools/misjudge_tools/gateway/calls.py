@@ -1,0 +1,82 @@
+"""What a model call is made of, and what came of it.
+
+A `Call` goes to a `Gateway`; an `Exchange` comes back with every attempt that was made, billed or failed.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Literal, NamedTuple, Protocol
+
+from pydantic import Field, field_validator
+
+from misjudge_storage.errors import GatewayError
+from misjudge_storage.types import Name, Value
+
+
+class ChatTurn(Value):
+    """One message of a request."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+class Call(Value):
+    """One question to a model. A parameter that is None is left to the gateway's default.
+
+    `json_schema` is the JSON text of the schema that the reply must fit.
+    """
+
+    model: Name
+    messages: Annotated[tuple[ChatTurn, ...], Field(min_length=1)]
+    temperature: Annotated[float, Field(ge=0)] | None = 0.0
+    max_tokens: Annotated[int, Field(ge=1)] | None = 1024
+    seed: int | None = None
+    json_schema: str | None = None
+
+    @field_validator("json_schema")
+    @classmethod
+    def _is_an_object(cls, text: str | None) -> str | None:
+        if text is not None and not isinstance(json.loads(text), dict):
+            raise ValueError("json_schema must be the JSON text of an object")
+        return text
+
+
+class Attempt(NamedTuple):
+    """One request that was sent. Token counts are the gateway's own, None where it states none.
+
+    `error` is the class name of the typed error; `params` is canonical JSON of the parameters as sent,
+    with the kind of `response_format` in place of its schema.
+    """
+
+    number: int
+    raw_output: str | None
+    finish_reason: str | None
+    input_tokens: int | None
+    output_tokens: int | None
+    latency_ms: float
+    request_id: str | None
+    error: str | None
+    params: str
+
+
+class Exchange(NamedTuple):
+    """The outcome of a call. `text` is None only where `refused` or `error` says why."""
+
+    text: str | None
+    truncated: bool
+    refused: bool
+    attempts: tuple[Attempt, ...]
+    error: GatewayError | None
+
+
+class Gateway(Protocol):
+    """Anything that answers calls. `simulated` marks everything it answers as made up."""
+
+    simulated: bool
+
+    async def ask(self, call: Call) -> Exchange:
+        """Never raises for trouble with the provider: `Exchange.error` holds it."""
+        ...
+
+    async def aclose(self) -> None: ...

@@ -1,0 +1,250 @@
+"""The gateway over HTTP: bounded retries, adapted parameters, typed errors.
+
+Keys, prompts and replies appear in no error, log line or `repr` of this module.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pydantic import SecretStr
+
+from misjudge_storage.errors import (
+    CallTimeout,
+    GatewayError,
+    InvalidInput,
+    MissingKey,
+    ProviderFailed,
+    Unreachable,
+    WrongAddress,
+)
+from misjudge_tools.gateway.addresses import is_loopback, normalise_base_url, other_form
+from misjudge_tools.gateway.backoff import backoff, retry_after
+from misjudge_tools.gateway.calls import Attempt, Call, Exchange
+from misjudge_tools.gateway.clock import Clock, SystemClock
+from misjudge_tools.gateway.parameters import Shape, effective_params, encode, narrowed, request_body
+from misjudge_tools.gateway.replies import Answer, Fault, Problem, Reply, read_answer
+
+if TYPE_CHECKING:
+    from misjudge_tools.gateway.transport import Transport
+
+LARGER = 4
+"""How many times the token limit grows for the one retry of a truncated reply."""
+
+_NO_KEY = (
+    "No key is set for the gateway. Set TAOTOKEN_API_KEY, or use judge=local (a small model on this machine) "
+    "or judge=simulated (made-up verdicts)."
+)
+_BAD_KEY = (
+    "The key for the gateway holds spaces, quotes or letters that no key has. Copy it again into TAOTOKEN_API_KEY."
+)
+_CHANGED = "The gateway has answered before, but now with something that is not a chat completion. Try again later."
+_UNSETTLED = (WrongAddress, Unreachable, CallTimeout, ProviderFailed)
+
+_log = logging.getLogger(__name__)
+
+
+class _Asked(NamedTuple):
+    """One `ask` under way: its deadline on the clock, and its attempts so far (a list that grows)."""
+
+    call: Call
+    deadline: float
+    attempts: list[Attempt]
+
+
+class HttpGateway:
+    """Answers calls over HTTP. Use one within one event loop, and close it there.
+
+    `timeout_s` bounds an attempt and `deadline_s` a whole call, waits between attempts included;
+    `max_attempts` counts failures, not the extra attempts that adapt a parameter, try the address with or
+    without `/v1`, or enlarge the limit of a truncated reply (once). `concurrency` calls are under way at most.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        key: str,
+        *,
+        timeout_s: float = 60.0,
+        deadline_s: float = 180.0,
+        max_attempts: int = 4,
+        concurrency: int = 32,
+        trust_env: bool = True,
+        simulated: bool = False,
+        clock: Clock | None = None,
+    ) -> None:
+        """Raises InvalidInput for a URL or key that cannot be used and MissingKey for an empty key."""
+        self.simulated = simulated
+        self._base = normalise_base_url(base_url)
+        self._other: str | None = other_form(self._base)
+        self._answered = False
+        self._key = SecretStr(_usable(key))
+        self._timeout_s = timeout_s
+        self._deadline_s = deadline_s
+        self._max_attempts = max_attempts
+        self._concurrency = concurrency
+        # A proxy cannot reach a server on this machine.
+        self._trust_env = trust_env and not is_loopback(self._base)
+        self._clock = clock or SystemClock()
+        self._slots = asyncio.Semaphore(concurrency)
+        self._shapes: dict[str, Shape] = {}
+        self._opening = asyncio.Lock()
+        self._transport: Transport | None = None
+
+    def __repr__(self) -> str:
+        return f"HttpGateway(simulated={self.simulated})"
+
+    async def ask(self, call: Call) -> Exchange:
+        """The exchange, with its error if it came to one. Raises nothing but cancellation."""
+        async with self._slots:
+            asked = _Asked(call, self._clock.now() + self._deadline_s, [])
+            outcome = await self._persist(asked, call.max_tokens)
+            if isinstance(outcome, Reply) and outcome.truncated and call.max_tokens is not None:
+                larger = await self._persist(asked, call.max_tokens * LARGER)
+                outcome = larger if isinstance(larger, Reply) else outcome
+        return _exchange(outcome, tuple(asked.attempts))
+
+    async def aclose(self) -> None:
+        transport, self._transport = self._transport, None
+        if transport is not None:
+            await transport.aclose()
+
+    async def _persist(self, asked: _Asked, limit: int | None) -> Reply | GatewayError:
+        failures = 0
+        while True:
+            shape = self._shapes.get(asked.call.model, Shape())
+            body = request_body(asked.call, shape, limit)
+            outcome = await self._post(asked, body)
+            if isinstance(outcome, Reply):
+                return outcome
+            if self._adapted(asked.call.model, body, shape, outcome.problem):
+                continue
+            failures += 1
+            if not outcome.error.retryable or failures >= self._max_attempts:
+                return outcome.error
+            delay = max(backoff(failures, encode(body)), outcome.wait_s or 0.0)
+            if self._clock.now() + delay >= asked.deadline:
+                return self._too_late(outcome)
+            _log.debug("attempt %d: %s; next in %.1f s", len(asked.attempts), type(outcome.error).__name__, delay)
+            await self._clock.sleep(delay)
+
+    def _adapted(self, model: str, body: dict[str, Any], shape: Shape, problem: Problem) -> bool:
+        """Whether the refusal taught what to leave out. Another call may have learnt it in the meantime."""
+        narrower = narrowed(body, shape, problem)
+        if narrower is None:
+            return False
+        if self._shapes.get(model, Shape()) == shape:
+            self._shapes[model] = narrower
+            _log.info("the model refuses a parameter; from now on: %s", narrower)
+        return True
+
+    def _too_late(self, fault: Fault) -> GatewayError:
+        if fault.wait_s is None:
+            return fault.error
+        waits = f"It asks to wait {fault.wait_s:.0f} s, longer than the deadline of {self._deadline_s:g} s allows."
+        return type(fault.error)(f"{fault.error} {waits}")
+
+    async def _post(self, asked: _Asked, body: dict[str, Any]) -> Reply | Fault:
+        """One attempt, and where the address answers 404 one more at its other form, which is kept if it works."""
+        outcome = await self._attempt(asked, self._base, body)
+        other = self._other
+        if isinstance(outcome, Reply) or not isinstance(outcome.error, WrongAddress) or outcome.problem.status != 404:
+            return outcome
+        if other is None:
+            return outcome
+        probe = await self._attempt(asked, other, body)
+        if isinstance(probe, Fault) and isinstance(probe.error, WrongAddress):
+            self._other = None
+            return outcome
+        if isinstance(probe, Reply) or not isinstance(probe.error, _UNSETTLED):
+            self._base, self._other = other, None
+        return probe
+
+    async def _attempt(self, asked: _Asked, base: str, body: dict[str, Any]) -> Reply | Fault:
+        transport = await self._open()
+        started = self._clock.now()
+        limit = min(self._timeout_s, asked.deadline - started)
+        if limit <= 0:
+            return Fault(CallTimeout(f"No usable answer within the deadline of {self._deadline_s:g} s."))
+        answer = await self._answer(transport, f"{base}/chat/completions", encode(body), limit)
+        latency_ms = (self._clock.now() - started) * 1000.0
+        outcome = self._read(answer)
+        asked.attempts.append(_attempt(len(asked.attempts) + 1, outcome, latency_ms, effective_params(body)))
+        return outcome
+
+    async def _answer(
+        self, transport: Transport | Unreachable, url: str, body: bytes, limit: float
+    ) -> Answer | GatewayError:
+        if isinstance(transport, Unreachable):
+            return transport
+        try:
+            async with self._clock.within(limit):
+                return await transport.send(url, body)
+        except TimeoutError:
+            return CallTimeout(f"The gateway did not answer within {limit:g} s. Try again later, or allow more time.")
+
+    async def _open(self) -> Transport | Unreachable:
+        async with self._opening:
+            if self._transport is None:
+                # In a thread: importing openai takes up to a second, and the server must stay responsive.
+                opened = await asyncio.to_thread(
+                    _open_transport, self._key, trust_env=self._trust_env, connections=self._concurrency
+                )
+                if isinstance(opened, Unreachable):
+                    return opened
+                self._transport = opened
+            return self._transport
+
+    def _read(self, answer: Answer | GatewayError) -> Reply | Fault:
+        if isinstance(answer, GatewayError):
+            return Fault(answer)
+        outcome = read_answer(answer)
+        if isinstance(outcome, Reply):
+            self._answered = True
+            return outcome
+        if self._answered and isinstance(outcome.error, WrongAddress):
+            # An address that has worked is right; a stray web page must not stop a run.
+            outcome = outcome._replace(error=ProviderFailed(_CHANGED))
+        return outcome._replace(wait_s=retry_after(answer.headers, self._clock.now()))
+
+
+def _usable(key: str) -> str:
+    key = key.strip()
+    if not key:
+        raise MissingKey(_NO_KEY)
+    if not re.fullmatch(r"[\x21\x23-\x26\x28-\x7e]+", key):
+        raise InvalidInput(_BAD_KEY)
+    return key
+
+
+def _open_transport(key: SecretStr, *, trust_env: bool, connections: int) -> Transport | Unreachable:
+    from misjudge_tools.gateway.transport import open_transport
+
+    return open_transport(key.get_secret_value(), trust_env=trust_env, connections=connections)
+
+
+def _attempt(number: int, outcome: Reply | Fault, latency_ms: float, params: str) -> Attempt:
+    if isinstance(outcome, Fault):
+        error = type(outcome.error).__name__
+        return Attempt(number, None, None, None, None, latency_ms, outcome.request_id, error, params)
+    return Attempt(
+        number=number,
+        raw_output=outcome.raw_output,
+        finish_reason=outcome.finish_reason,
+        input_tokens=outcome.input_tokens,
+        output_tokens=outcome.output_tokens,
+        latency_ms=latency_ms,
+        request_id=outcome.request_id,
+        error=None,
+        params=params,
+    )
+
+
+def _exchange(outcome: Reply | GatewayError, attempts: tuple[Attempt, ...]) -> Exchange:
+    if isinstance(outcome, GatewayError):
+        return Exchange(None, False, False, attempts, outcome)
+    text = None if outcome.refused else outcome.raw_output or ""
+    return Exchange(text, outcome.truncated, outcome.refused, attempts, None)

@@ -1,0 +1,85 @@
+"""Sends one request through openai's client on aiohttp. Imported by the first call: openai is slow to import."""
+
+from __future__ import annotations
+
+import aiohttp
+import httpx2
+import openai
+
+from misjudge_storage.errors import Unreachable
+from misjudge_tools.gateway.replies import Answer
+
+# openai adds headers from OPENAI_ORG_ID, OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS, which may hold other keys.
+_KEPT = frozenset(
+    {b"host", b"accept", b"accept-encoding", b"connection", b"user-agent", b"content-type", b"content-length"}
+)
+_PROXY = (
+    "The local proxy failed: HTTP_PROXY, HTTPS_PROXY or ALL_PROXY names one that does not answer or cannot be used. "
+    "Start it, unset the variable, or set MISJUDGE_TRUST_ENV=0."
+)
+_NO_CONNECTION = "No connection to the gateway. Check the network and the host name in TAOTOKEN_BASE_URL."
+_NOT_SECURE = (
+    "No secure connection to the gateway: its certificate is not trusted, or it does not speak https. "
+    "Check TAOTOKEN_BASE_URL, or name your company's certificates in SSL_CERT_FILE."
+)
+_BROKEN = "The connection to the gateway broke before its answer was whole. Try again later."
+
+
+class Transport:
+    """One pool of connections. Belongs to the event loop of its first request."""
+
+    def __init__(self, key: str, *, trust_env: bool, connections: int) -> None:
+        async def own_headers_only(request: httpx2.Request) -> None:
+            kept = [(name, value) for name, value in request.headers.raw if name.lower() in _KEPT]
+            request.headers = httpx2.Headers([*kept, (b"authorization", f"Bearer {key}".encode())])
+
+        self._http = openai.DefaultAioHttpClient(
+            follow_redirects=False,
+            trust_env=trust_env,
+            timeout=None,
+            limits=httpx2.Limits(max_connections=connections, max_keepalive_connections=connections),
+            event_hooks={"request": [own_headers_only]},
+        )
+        self._client = openai.AsyncOpenAI(
+            api_key=key, base_url="https://unused.invalid", max_retries=0, http_client=self._http
+        )
+
+    async def send(self, url: str, body: bytes) -> Answer | Unreachable:
+        """POSTs JSON. The answer of any status, or why there is none; time limits are the caller's."""
+        try:
+            response = await self._client.post(url, content=body, cast_to=httpx2.Response)
+        except openai.APIStatusError as error:
+            response = error.response
+        except (openai.APIConnectionError, aiohttp.ClientError, httpx2.HTTPError) as error:
+            return _unreachable(error)
+        except (httpx2.InvalidURL, UnicodeError):
+            # A host name that no resolver takes, such as one with an empty or overlong part.
+            return Unreachable(_NO_CONNECTION)
+        return Answer(response.status_code, response.headers, response.content)
+
+    async def aclose(self) -> None:
+        await self._client.close()
+
+
+def open_transport(key: str, *, trust_env: bool, connections: int) -> Transport | Unreachable:
+    """A transport, or the reason why the proxy settings of the environment cannot be used."""
+    try:
+        return Transport(key, trust_env=trust_env, connections=connections)
+    except (ValueError, httpx2.InvalidURL):
+        return Unreachable(_PROXY)
+
+
+def _unreachable(error: BaseException) -> Unreachable:
+    """openai reports every broken connection as a time-out; the cause below tells them apart."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, aiohttp.ClientError):
+        cause = cause.__cause__
+    match cause:
+        case aiohttp.ClientProxyConnectionError() | aiohttp.ClientHttpProxyError():
+            return Unreachable(_PROXY)
+        case aiohttp.ClientConnectorCertificateError() | aiohttp.ClientConnectorSSLError():
+            return Unreachable(_NOT_SECURE)
+        case aiohttp.ClientConnectorError():
+            return Unreachable(_NO_CONNECTION)
+        case _:
+            return Unreachable(_BROKEN)

@@ -1,0 +1,133 @@
+"""The roles that columns of a table probably play, guessed from common names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+
+from misjudge_tools.interchange.files import Row
+from misjudge_tools.interchange.table_cells import folded, preference
+from misjudge_tools.interchange.table_mapping import (
+    OF_ONE_JUDGE,
+    PAIR_ROLES,
+    RESPONSE_ROLES,
+    RoleColumns,
+    TableMapping,
+    check_columns,
+    check_mapping,
+)
+
+_NAMES: Mapping[str, tuple[str, ...]] = {
+    "prompt": ("prompt", "question", "instruction", "input", "query"),
+    "winner": (
+        *("winner", "judge_pref", "judge_winner", "judge_choice", "verdict", "judgment", "judgement", "decision"),
+        *("preference", "choice"),
+    ),
+    "gold": (
+        *("gold", "gold_pref", "gold_label", "ground_truth", "human_winner", "human_pref", "human_preference"),
+        *("human", "annotation", "label"),
+    ),
+    "order": ("order", "blind_order", "order_shown", "swapped", "is_swapped", "swap"),
+    "judge": ("judge", "judge_model", "judge_name", "evaluator"),
+    "pair_id": ("pair_id", "pair", "comparison_id"),
+    "trial": ("trial", "attempt"),
+    "category": ("category", "task_type", "domain", "topic"),
+    "subset": ("subset", "split"),
+    "criteria": ("success_criteria", "criteria"),
+    "reasons": ("reasons", "reason", "rationale", "explanation", "justification"),
+    "input_tokens": ("judge_input_tokens", "judge_prompt_tokens"),
+    "output_tokens": ("judge_output_tokens", "judge_completion_tokens"),
+    "cost": ("judge_cost",),
+    "agent": ("agent", "model", "agent_model", "model_name", "system", "generator"),
+    "response": ("response", "answer", "output", "completion", "text"),
+    "score": ("score", "judge_score", "rating", "satisfaction"),
+    "reward": ("reward",),
+    "success": ("success", "task_success", "passed", "correct"),
+    "task": ("task_id", "question_id", "prompt_id", "instruction_id", "task", "id"),
+}
+_TWO_SIDED: Mapping[str, tuple[str, ...]] = {
+    "": ("response", "answer", "output", "completion", "assistant", "candidate", "text", "conversation"),
+    "agent": ("agent", "model", "system", "generator"),
+    "score": ("score", "judge_score", "rating"),
+    "reward": ("reward",),
+    "success": ("success", "task_success", "passed", "correct"),
+}
+_SUFFIXES = (("a", "b"), ("1", "2"), ("0", "1"), ("left", "right"))
+_DOUBTFUL = frozenset({"human", "annotation", "label", "preference", "choice", "decision"})
+
+
+def guess_mapping(header: Sequence[str], first_rows: Sequence[Row], given: TableMapping) -> TableMapping:
+    """`given`, completed by columns with common names, and checked against the header.
+
+    Columns whose name is doubtful (`label`, `choice`) are taken only where the first rows hold verdicts or
+    number codes in them. Guessing again changes nothing. Raises InvalidInput.
+    """
+    check_columns(header, given)
+    roles = RESPONSE_ROLES if given.per_response else PAIR_ROLES
+    chosen = {entry.role: entry.names for entry in given.columns}
+    if len(given.names("winner")) > 1:
+        chosen = {**dict.fromkeys(OF_ONE_JUDGE, ()), **chosen}
+    mapping = given
+
+    def free() -> dict[str, str]:
+        taken = {name for names in chosen.values() for name in names}
+        return {_plain_name(name): name for name in reversed(header) if name not in taken}
+
+    if not given.per_response:
+        chosen |= dict(_two_sided(free(), chosen))
+    for role in _NAMES:
+        if role in roles and role not in chosen:
+            column = _one_column(role, free(), mapping, first_rows)
+            if column is not None:
+                chosen[role] = (column,)
+        ordered = tuple(RoleColumns(role, chosen[role]) for role in roles if role in chosen)
+        mapping = given.model_copy(update={"columns": ordered})
+    check_mapping(header, mapping)
+    return mapping
+
+
+def _plain_name(name: str) -> str:
+    split = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[a-z])(?=\d+$)", "_", name)
+    return re.sub(r"[\s_.-]+", "_", split.casefold())
+
+
+def _two_sided(by_name: Mapping[str, str], chosen: Mapping[str, tuple[str, ...]]) -> Iterator[RoleColumns]:
+    for stem, nouns in _TWO_SIDED.items():
+        roles = ("a", "b") if stem == "" else (f"{stem}_a", f"{stem}_b")
+        if any(role in chosen for role in roles):
+            continue
+        bare = [by_name[side] for side in ("a", "b") if side in by_name and stem == ""]
+        found = bare if len(bare) == 2 else next(_side_columns(nouns, by_name), None)
+        if found is not None:
+            yield RoleColumns(roles[0], (found[0],))
+            yield RoleColumns(roles[1], (found[1],))
+
+
+def _side_columns(nouns: Sequence[str], by_name: Mapping[str, str]) -> Iterator[Sequence[str]]:
+    for (first, second), noun in product(_SUFFIXES, nouns):
+        for form in (f"{noun}_{{}}", f"{{}}_{noun}"):
+            names = (form.format(first), form.format(second))
+            if names[0] in by_name and names[1] in by_name:
+                yield by_name[names[0]], by_name[names[1]]
+
+
+def _one_column(role: str, free: Mapping[str, str], mapping: TableMapping, rows: Sequence[Row]) -> str | None:
+    names = _NAMES[role]
+    if role == "task" and mapping.names("prompt"):
+        # A number of the row would tear the two orders of one pair apart; the prompt identifies the task.
+        names = tuple(name for name in names if name != "id")
+    for name in names:
+        column = free.get(name)
+        if column is not None and (name not in _DOUBTFUL or _may_hold_verdicts(role, column, mapping, rows)):
+            return column
+    return None
+
+
+def _may_hold_verdicts(role: str, column: str, mapping: TableMapping, rows: Sequence[Row]) -> bool:
+    meanings = mapping.meanings(role, column)
+    cells = [row.fields.get(column) for row in rows]
+    filled = [cell for cell in cells if folded(cell)]
+    return not filled or any(
+        preference(cell, meanings) or re.fullmatch(r"-?\d{1,2}", folded(cell), re.ASCII) for cell in filled
+    )

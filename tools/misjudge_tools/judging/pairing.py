@@ -1,0 +1,61 @@
+"""What a judge sees of a trajectory: a plain transcript inside a fence that no transcript can guess.
+
+Agents' names never enter the text. System messages are left out: they belong to the agent's maker, often
+name its model, and are not part of what was done for the customer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from misjudge_storage.hashing import fence_token
+from misjudge_storage.types import Message, Order, Task
+
+
+class Fenced(NamedTuple):
+    """A transcript inside its fence; `inner` is the text between the marks."""
+
+    inner: str
+    text: str
+
+
+class ShownPair(NamedTuple):
+    """The two responses in the order shown: `a` stands under the label "Response A"."""
+
+    a: Fenced
+    b: Fenced
+
+
+def transcript(task: Task, messages: Sequence[Message]) -> str:
+    """The episode as text, one block a message; a first message that only repeats the task is left out."""
+    blocks = []
+    for position, message in enumerate(message for message in messages if message.role != "system"):
+        repeats_task = position == 0 and message.role == "user" and message.content.strip() == task.prompt.strip()
+        if not repeats_task:
+            blocks.extend(_blocks(message))
+    return "\n".join(blocks)
+
+
+def _blocks(message: Message) -> list[str]:
+    if message.role == "tool":
+        return [f"[tool result] {message.content}"]
+    said = [f"[{message.role}] {message.content}"] if message.content else []
+    return said + [f"[tool call] {call.name} {call.arguments}" for call in message.tool_calls]
+
+
+def fence(label: str, token: str, inner: str) -> Fenced:
+    """`label` is `RESPONSE A`, `RESPONSE B` or `RESPONSE`."""
+    return Fenced(inner, f"=== BEGIN {label} {token} ===\n{inner}\n=== END {label} {token} ===")
+
+
+def show_pair(secret: str, pair_id: str, order: Order, repeat: int, side_a: str, side_b: str) -> ShownPair:
+    """The two transcripts, fenced and labelled in this order; the same arguments give the same text."""
+    token = fence_token(secret, pair_id, order, repeat)
+    first, second = (side_a, side_b) if order == "AB" else (side_b, side_a)
+    return ShownPair(fence("RESPONSE A", token, first), fence("RESPONSE B", token, second))
+
+
+def show_one(secret: str, trajectory_id: str, repeat: int, inner: str) -> Fenced:
+    """One transcript, fenced."""
+    return fence("RESPONSE", fence_token(secret, trajectory_id, repeat), inner)

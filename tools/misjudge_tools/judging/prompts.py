@@ -1,0 +1,125 @@
+"""Prompt templates: versioned package data, strict about their variables, filled in one pass.
+
+A template is the system message, a line `---user---`, then the user message. `{lower_case_name}` is a variable;
+any other brace is text, so JSON stands as it is. Variables belong in the user message only: the system message is
+then the same for every call, so a local model keeps it cached and no transcript can reach it.
+
+Responses come to `render` already fenced (`=== BEGIN RESPONSE A token ===`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Literal, NamedTuple
+
+from misjudge_storage.errors import InvalidInput
+from misjudge_storage.hashing import template_hash
+from misjudge_storage.types import Value
+
+PromptName = Literal["judge_pair", "judge_satisfaction"]
+Language = Literal["en", "zh"]
+
+TASK_VARIABLES = frozenset({"task", "criteria", "constraints"})
+PROMPT_VARIABLES: Mapping[PromptName, frozenset[str]] = {
+    "judge_pair": TASK_VARIABLES | {"response_a", "response_b"},
+    "judge_satisfaction": TASK_VARIABLES | {"response"},
+}
+NONE_STATED: Mapping[Language, str] = {"en": "none stated", "zh": "未说明"}
+LATEST = "v1"
+
+_VARIABLE = re.compile(r"\{([a-z][a-z0-9_]*)\}")
+_USER_MARK = re.compile(r"^---user---[ \t]*$", re.MULTILINE)
+
+
+class PromptTemplate(Value):
+    """A checked template. `hash` is that of the whole text with LF line ends, whatever the platform wrote."""
+
+    name: str
+    language: Language
+    version: str
+    system: str
+    user: str
+    hash: str
+
+
+class RenderedPrompt(NamedTuple):
+    """The two messages of one call."""
+
+    system: str
+    user: str
+
+
+def load_prompt(name: PromptName, language: Language) -> PromptTemplate:
+    """The shipped template, latest version; read once per process."""
+    return _load(name, language)
+
+
+@cache
+def _load(name: PromptName, language: Language) -> PromptTemplate:
+    version = f"{name}.{language}.{LATEST}"
+    text = files("misjudge_tools").joinpath("prompts", f"{version}.md").read_text(encoding="utf-8")
+    variables = PROMPT_VARIABLES[name]
+    return parse_template(text, variables, variables, name=name, language=language, version=version)
+
+
+def parse_template(
+    text: str, allowed: frozenset[str], required: frozenset[str], *, name: str, language: Language, version: str
+) -> PromptTemplate:
+    """Checks and splits a template's text; blank lines at the ends of either message are dropped.
+
+    Raises InvalidInput for a missing or repeated `---user---` line, a variable in the system message, one
+    outside `allowed`, or an absent one of `required`.
+    """
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    parts = _USER_MARK.split(text)
+    if len(parts) != 2:
+        raise InvalidInput(
+            f"Prompt {version} has {len(parts) - 1} lines '---user---' and needs exactly one. "
+            "Put it between the system message and the user message."
+        )
+    system, user = (part.strip() for part in parts)
+    if in_system := _variables(system):
+        raise InvalidInput(
+            f"Prompt {version} uses {_listed(in_system)} in its system message, which must be the same for every call. "
+            "Move it below the line '---user---'."
+        )
+    used = _variables(user)
+    if unknown := used - allowed:
+        raise InvalidInput(
+            f"Prompt {version} uses the unknown variable {_listed(unknown)}. Allowed are {_listed(allowed)}."
+        )
+    if missing := required - used:
+        raise InvalidInput(
+            f"Prompt {version} lacks {_listed(missing)}. Add it to the user message, or the judge would not see it."
+        )
+    return PromptTemplate(
+        name=name, language=language, version=version, system=system, user=user, hash=template_hash(text)
+    )
+
+
+def render(template: PromptTemplate, values: Mapping[str, str]) -> RenderedPrompt:
+    """Fills the user message; braces inside a value stay text.
+
+    A blank value reads "none stated". Values that the template does not use are ignored. Raises InvalidInput
+    where the template uses a variable without a value.
+    """
+    if missing := _variables(template.user) - values.keys():
+        raise InvalidInput(f"Prompt {template.version} needs a value for {_listed(missing)}.")
+    blank = NONE_STATED[template.language]
+
+    def fill(variable: re.Match[str]) -> str:
+        value = values[variable[1]]
+        return value if value.strip() else blank
+
+    return RenderedPrompt(template.system, _VARIABLE.sub(fill, template.user))
+
+
+def _variables(text: str) -> frozenset[str]:
+    return frozenset(_VARIABLE.findall(text))
+
+
+def _listed(names: frozenset[str]) -> str:
+    return ", ".join(f"{{{name}}}" for name in sorted(names))

@@ -1,0 +1,276 @@
+"""Reading a judge's reply: a verdict that the reply states in the declared form, or *unscored* with a reason.
+
+Nothing is guessed. A value that was not offered leaves the reply unscored, never wrong; prose gives no
+verdict; two different verdicts are a conflict. In JSON the last claim must be readable and all readable
+claims must agree; in the text forms the last match binds, so that a tag quoted from a transcript loses
+against the judge's own. All readings are in terms of the labels *shown*: whoever showed them un-swaps.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, Final, Literal, NamedTuple, Self, TypeVar
+
+from pydantic import Field, model_validator
+
+from misjudge_storage.types import Preference, Scale, UnscoredReason, Value
+from misjudge_tools.judging.reply_text import TWICE, Fields, claims_in, is_whole, repaired, without_reasoning
+
+LABEL_LIMIT: Final = 100
+"""Longest label in characters. A longer text is never normalised: NFKC can take quadratic time."""
+
+TEXT_LIMIT: Final = 20_000
+"""Characters, from the end of a reply, that a pattern sees."""
+
+_PAIR_KEYS: Final = ("reasons", "score_a", "score_b", "winner")
+_SATISFACTION_KEYS: Final = ("reason", "satisfaction")
+_TAG: Final = rf"\[\[([^\[\]\n]{{1,{LABEL_LIMIT}}})\]\]"
+_NUMBER: Final = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
+
+_LETTERS: Final[Mapping[str, Preference]] = {"a": "A", "b": "B", "tie": "tie"}
+_TAGS: Final[Mapping[str, Preference]] = {
+    **_LETTERS,
+    "c": "tie",  # MT-Bench
+    "a>b": "A",  # Arena-Hard, from here on
+    "a>>b": "A",
+    "a=b": "tie",
+    "b=a": "tie",
+    "b>a": "B",
+    "b>>a": "B",
+}
+
+
+class ReplyForm(Value):
+    """The form in which a judge states its verdict.
+
+    - `json`: one object, see `pair_schema` and `satisfaction_schema`.
+    - `letter`: the whole reply is a label (satisfaction: a number).
+    - `tag`: the last `[[…]]` holds a label, by default those of MT-Bench and Arena-Hard (satisfaction: a number).
+    - `regex`: the one group of the last match of `pattern`, a Python `re` over the last 20,000 characters.
+
+    `labels` maps what the judge writes to a preference, such as `(("甲", "A"), ("乙", "B"), ("平局", "tie"))`;
+    empty means A, B, tie. Labels are compared after NFKC, without outer spaces and case. Raises ValueError.
+    """
+
+    kind: Literal["json", "letter", "tag", "regex"] = "json"
+    pattern: Annotated[str, Field(max_length=1_000)] | None = None
+    labels: tuple[tuple[str, Preference], ...] = ()
+
+    @model_validator(mode="after")
+    def _pattern_can_be_read(self) -> Self:
+        if (self.pattern is None) == (self.kind == "regex"):
+            raise ValueError("A pattern belongs to the reply form regex, and only to it: give both or neither.")
+        try:
+            groups = 1 if self.pattern is None else re.compile(self.pattern).groups
+        except (re.error, OverflowError, RecursionError) as error:
+            raise ValueError("The pattern is not a valid Python regular expression; correct it.") from error
+        if groups != 1:
+            raise ValueError(
+                f"The pattern has {groups} capture groups and needs exactly one, around the label; "
+                "write the others as (?:…) and literal brackets as \\( or \\[."
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _labels_can_be_told_apart(self) -> Self:
+        if self.labels and self.kind == "json":
+            raise ValueError("The reply form json has the fixed labels A, B and tie: leave labels out.")
+        names = [_fold(name) for name, _ in self.labels]
+        if "" in names:
+            raise ValueError(f"A label is 1 to {LABEL_LIMIT} characters that are not all spaces.")
+        if len(set(names)) < len(names):
+            raise ValueError("Two labels are the same when case and width are ignored: name each label once.")
+        return self
+
+
+class PairReading(NamedTuple):
+    """A pairwise reply, read: a `winner`, or None and why. `contradicts_scores`: it scored the winner worse."""
+
+    winner: Preference | None = None
+    score_a: float | None = None
+    score_b: float | None = None
+    reasons: str = ""
+    unscored_reason: UnscoredReason | None = None
+    repaired: bool = False
+    contradicts_scores: bool = False
+
+
+class SatisfactionReading(NamedTuple):
+    """A satisfaction reply, read: a `score` on the judge's raw scale, or None and why."""
+
+    score: float | None = None
+    reasons: str = ""
+    unscored_reason: UnscoredReason | None = None
+    repaired: bool = False
+
+
+class _Slot(NamedTuple):
+    """The text in which a text form states its verdict, and what the judge wrote before it."""
+
+    text: str
+    reasons: str
+
+
+_Reading = TypeVar("_Reading", PairReading, SatisfactionReading)
+
+
+def read_pair(
+    reply: str | None, form: ReplyForm, *, scale: Scale, truncated: bool = False, refused: bool = False
+) -> PairReading:
+    """The verdict of a pairwise reply. Never raises.
+
+    `truncated` and `refused` are what the gateway says of the reply; a refusal is never guessed from prose.
+    A truncated reply counts only if the verdict is all it says, and is never repaired.
+    """
+    if refused:
+        return PairReading(unscored_reason="refused")
+    outcome: PairReading | UnscoredReason
+    if form.kind == "json":
+        outcome = _bind(reply or "", _PAIR_KEYS, lambda fields: _pair(fields, scale), truncated)
+    else:
+        slot = _slot(reply or "", form, truncated)
+        winner = _labels(form).get(_fold(slot.text))
+        outcome = PairReading(winner, reasons=slot.reasons) if winner else "parse_error"
+    if isinstance(outcome, PairReading):
+        return outcome
+    return PairReading(unscored_reason="truncated" if truncated else outcome)
+
+
+def read_satisfaction(
+    reply: str | None, form: ReplyForm, *, scale: Scale, truncated: bool = False, refused: bool = False
+) -> SatisfactionReading:
+    """The score of a satisfaction reply; as `read_pair`, but in the text forms the label is a decimal number."""
+    if refused:
+        return SatisfactionReading(unscored_reason="refused")
+    outcome: SatisfactionReading | UnscoredReason
+    if form.kind == "json":
+        outcome = _bind(reply or "", _SATISFACTION_KEYS, lambda fields: _satisfaction(fields, scale), truncated)
+    else:
+        slot = _slot(reply or "", form, truncated)
+        score = _score(_number(slot.text), scale)
+        outcome = "parse_error" if score is None else SatisfactionReading(score, slot.reasons)
+    if isinstance(outcome, SatisfactionReading):
+        return outcome
+    return SatisfactionReading(unscored_reason="truncated" if truncated else outcome)
+
+
+def pair_schema(scale: Scale) -> dict[str, Any]:
+    """JSON schema of a pairwise reply. Reasons come first, so that the winner follows from them."""
+    winner = {"type": "string", "enum": ["A", "B", "tie"]}
+    return _schema(_PAIR_KEYS, {"type": "string"}, _score_schema(scale), _score_schema(scale), winner)
+
+
+def satisfaction_schema(scale: Scale) -> dict[str, Any]:
+    """JSON schema of a satisfaction reply: the reason, then the score on the raw scale."""
+    return _schema(_SATISFACTION_KEYS, {"type": "string"}, _score_schema(scale))
+
+
+def _bind(
+    reply: str, keys: Sequence[str], read: Callable[[Fields], _Reading | UnscoredReason], truncated: bool
+) -> _Reading | UnscoredReason:
+    """The last claim of a JSON reply, if it can be read and no other claim that can be read says otherwise."""
+    claims = claims_in(reply, keys)
+    if not claims or (truncated and not (len(claims) == 1 and is_whole(reply, claims[0]))):
+        return "parse_error"
+    broken = claims[-1].fields is None and not truncated
+    if broken:
+        claims[-1] = repaired(reply, claims[-1], keys)
+    outcomes: list[_Reading | UnscoredReason]
+    outcomes = ["parse_error" if claim.fields is None else read(claim.fields) for claim in claims]
+    last = outcomes[-1]
+    if isinstance(last, str):
+        return last
+    # The first field of a reading is its verdict.
+    said = {outcome if isinstance(outcome, str) else outcome[0] for outcome in outcomes} - {"parse_error"}
+    return "conflict" if len(said) > 1 else last._replace(repaired=broken)
+
+
+def _pair(fields: Fields, scale: Scale) -> PairReading | UnscoredReason:
+    stated = {key: fields[key] for key in _PAIR_KEYS[1:] if key in fields}
+    if TWICE in stated.values():
+        return "conflict"
+    winner = _winner(stated.pop("winner"))
+    scores = {key: _score(value, scale) for key, value in stated.items()}
+    if winner is None or None in scores.values():
+        return "parse_error"
+    a, b = scores.get("score_a"), scores.get("score_b")
+    return PairReading(winner, a, b, _text(fields.get("reasons")), contradicts_scores=_contradicts(winner, a, b, scale))
+
+
+def _satisfaction(fields: Fields, scale: Scale) -> SatisfactionReading | UnscoredReason:
+    if fields["satisfaction"] is TWICE:
+        return "conflict"
+    score = _score(fields["satisfaction"], scale)
+    return "parse_error" if score is None else SatisfactionReading(score, _text(fields.get("reason")))
+
+
+def _slot(reply: str, form: ReplyForm, truncated: bool) -> _Slot:
+    text = without_reasoning(reply).strip()
+    if form.kind == "letter":
+        return _Slot(text, "")
+    text = text[-TEXT_LIMIT:]
+    matches = deque(re.finditer(form.pattern or _TAG, text), maxlen=1)
+    if not matches or (truncated and matches[0].span() != (0, len(text))):
+        return _Slot("", "")
+    return _Slot(matches[0][1] or "", _text(text[: matches[0].start()].strip()))
+
+
+def _labels(form: ReplyForm) -> Mapping[str, Preference]:
+    if form.labels:
+        return {_fold(name): preference for name, preference in form.labels}
+    return _TAGS if form.kind == "tag" else _LETTERS
+
+
+def _fold(text: str) -> str:
+    """The text as labels are compared, or empty where it is too long to be one."""
+    text = text.strip()
+    return unicodedata.normalize("NFKC", text).strip().casefold() if len(text) <= LABEL_LIMIT else ""
+
+
+def _winner(value: object) -> Preference | None:
+    return _LETTERS.get(_fold(value)) if isinstance(value, str) else None
+
+
+def _number(text: str) -> float | None:
+    digits = _fold(text)
+    return float(digits) if _NUMBER.fullmatch(digits) else None
+
+
+def _score(value: object, scale: Scale) -> float | None:
+    """The value if it is a finite number on the scale. JSON numbers arrive as floats; a string is not a number."""
+    if not isinstance(value, float) or not math.isfinite(value):
+        return None
+    too_low = scale.low is not None and value < scale.low
+    too_high = scale.high is not None and value > scale.high
+    return None if too_low or too_high else value
+
+
+def _contradicts(winner: Preference, a: float | None, b: float | None, scale: Scale) -> bool:
+    if a is None or b is None or winner == "tie":
+        return False
+    lead = a - b if scale.better == "higher" else b - a
+    return lead < 0 if winner == "A" else lead > 0
+
+
+def _text(value: object) -> str:
+    """Reasons as any store can keep them: no lone surrogates, no NUL. What is not text is left to the raw reply."""
+    text = value if isinstance(value, str) else ""
+    return text.encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def _schema(keys: Sequence[str], *types: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": dict(zip(keys, types, strict=True)),
+        "required": [*keys],
+        "additionalProperties": False,
+    }
+
+
+def _score_schema(scale: Scale) -> dict[str, Any]:
+    limits = {"minimum": scale.low, "maximum": scale.high}
+    return {"type": "number"} | {name: limit for name, limit in limits.items() if limit is not None}

@@ -1,0 +1,182 @@
+"""What each operation takes. A request model is the input schema of its tool and the options of its command.
+
+Kept apart from the operations so that listing the tools imports neither openai nor sqlalchemy.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+AuditName = Annotated[
+    str,
+    Field(
+        min_length=1, max_length=120, pattern=r"^[^\s/\\]([^/\\\n\r\t]*[^\s/\\])?$", description="Name of the audit."
+    ),
+]
+WaitSeconds = Annotated[
+    float, Field(ge=0, le=40, description="How long to wait for the result before a run id is returned, in seconds.")
+]
+JudgeName = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=200,
+        description="Model of the gateway, 'local' (small real model, no key) or 'simulated' (no key, planted biases). "
+        "Default: the configured judge model.",
+    ),
+]
+Format = Literal[
+    "table",
+    "pairs",
+    "replay",
+    "gauge-runs",
+    "judge-logs",
+    "trajectories",
+    "llmbar",
+    "simulatorarena",
+    "tau-bench",
+    "gauge-table",
+    "judgebench",
+]
+
+
+class Request(BaseModel):
+    """Base of all requests: unknown arguments are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class JudgingRequest(Request):
+    """What every operation that asks a judge takes."""
+
+    audit: AuditName
+    judge: JudgeName | None = None
+    language: Annotated[Literal["en", "zh"], Field(description="Language of the judge prompt.")] = "en"
+    repeats: Annotated[int, Field(ge=1, le=20, description="How often each order is asked.")] = 1
+    max_calls: Annotated[
+        int | None,
+        Field(ge=1, description="Most calls to plan; required above 200 calls to a gateway that may cost money."),
+    ] = None
+    dry_run: Annotated[bool, Field(description="Only say how many calls it would take.")] = False
+    wait_s: WaitSeconds = 40
+    request_key: Annotated[
+        str | None,
+        Field(min_length=1, max_length=200, description="Repeating a call with the same key attaches to its run."),
+    ] = None
+
+
+Transcript = Annotated[
+    str | list[dict[str, Any]],
+    Field(description="The answer as text, or OpenAI or Anthropic chat messages."),
+]
+
+
+class JudgeRequest(JudgingRequest):
+    """Judge stored pairs or trajectories, or two responses given here."""
+
+    form: Annotated[
+        Literal["pairwise", "satisfaction"],
+        Field(description="pairwise: which of two was better, both orders. satisfaction: one trajectory, 0 to 1."),
+    ] = "pairwise"
+    pair_ids: Annotated[list[str] | None, Field(description="Only these stored pairs. Default: all.")] = None
+    task_prompt: Annotated[str | None, Field(description="With response_a: the task of the responses given.")] = None
+    success_criteria: Annotated[str, Field(description="What counts as done.")] = ""
+    response_a: Transcript | None = None
+    response_b: Transcript | None = None
+
+
+class CheckRule(Request):
+    """A rule over one side's transcript."""
+
+    kind: Annotated[
+        Literal["contains", "not_contains", "tool_called", "tool_not_called"],
+        Field(description="contains: text in the agent's messages. tool_called: the agent called this tool."),
+    ]
+    value: Annotated[str, Field(min_length=1, description="The text, or the tool's name.")]
+
+
+class RunPairRequest(JudgingRequest):
+    """Two agents on one task: recorded trajectories in, a checked and judged row out."""
+
+    task_id: Annotated[str, Field(min_length=1, max_length=400)]
+    task_prompt: Annotated[str, Field(min_length=1, description="What the customer wants.")]
+    success_criteria: str = ""
+    hard_constraints: str = ""
+    category: str | None = None
+    agent_a: Annotated[
+        str, Field(min_length=1, max_length=400, description="Name of the first agent; hidden from the judge.")
+    ]
+    agent_b: Annotated[
+        str, Field(min_length=1, max_length=400, description="Name of the second agent; hidden from the judge.")
+    ]
+    trial: Annotated[int, Field(ge=0)] = 0
+    trajectory_a: Transcript
+    trajectory_b: Transcript
+    checks: Annotated[
+        list[CheckRule], Field(max_length=50, description="Success of a side = all of these rules hold on it.")
+    ] = []
+    success_a: Annotated[bool | None, Field(description="Known success, where no checks are given.")] = None
+    success_b: Annotated[bool | None, Field(description="Known success, where no checks are given.")] = None
+    success_source: Annotated[
+        Literal["verifier", "human", "label"], Field(description="Where the known success comes from.")
+    ] = "verifier"
+
+
+class SummarizeRequest(Request):
+    """Summarise an audit."""
+
+    audit: AuditName
+    judge: Annotated[str | None, Field(description="Only this judge: a label listed under `judges`.")] = None
+    sections: Annotated[
+        list[str] | None, Field(description="Only these sections, such as misselection or consistency. Default: all.")
+    ] = None
+
+
+class ImportRequest(Request):
+    """Import files into an audit."""
+
+    audit: AuditName
+    format: Format
+    paths: Annotated[list[str], Field(min_length=1, max_length=100, description="Files, or folders for llmbar.")]
+    skip_bad: Annotated[bool, Field(description="Import the good records and record what was left out.")] = False
+    dry_run: Annotated[bool, Field(description="table: show the mapping and the first three rows as read.")] = False
+    map: Annotated[
+        list[str],
+        Field(description="table: role=column, such as prompt=question, winner=gpt+llama, gold=ann1+ann2+ann3."),
+    ] = []
+    values: Annotated[
+        list[str], Field(description="table: meaning of cells, such as 1=A,2=B,0=tie or winner:model_a=A,model_b=B.")
+    ] = []
+    per_response: Annotated[bool, Field(description="table: one row a response with a score, paired by task.")] = False
+    agent: Annotated[str | None, Field(description="tau-bench: the agent's name. Default: the file's stem.")] = None
+    gap_source: Annotated[
+        Literal["ability", "reward", "judge_score"] | None,
+        Field(description="pairs: what the reward_gap is a gap of."),
+    ] = None
+    scale: Annotated[
+        str | None, Field(description="Satisfaction scale of pairs, replay, gauge-runs: LOW-HIGH:THRESHOLD, as 1-5:4.")
+    ] = None
+    score_range: Annotated[str | None, Field(description="pairs: range of the judge's scores. Default: 0-5.")] = None
+    reward_col: Annotated[str | None, Field(description="gauge-table: column of the mean reward.")] = None
+    order_col: Annotated[str | None, Field(description="gauge-table: orders agents of equal reward, 1 = best.")] = None
+    gate_col: Annotated[list[str], Field(description="gauge-table: gate columns, name or name:rank (1 = best).")] = []
+
+
+class RecordRequest(Request):
+    """Read one stored thing."""
+
+    uri: Annotated[str, Field(min_length=1, max_length=1000, description="Such as misjudge://audits/NAME/pairs/ID.")]
+    fields: Annotated[list[str] | None, Field(description="Only these fields.")] = None
+    cursor: Annotated[int, Field(ge=0, description="next_cursor of the last answer.")] = 0
+    max_bytes: Annotated[int, Field(ge=500, description="Size of a page.")] = 7_000
+
+
+class RunsRequest(Request):
+    """Look after background work."""
+
+    action: Literal["list", "status", "wait", "cancel", "resume"] = "list"
+    run: Annotated[str | None, Field(description="The run's id; not for list.")] = None
+    audit: AuditName | None = None
+    wait_s: WaitSeconds = 40

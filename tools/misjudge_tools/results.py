@@ -1,0 +1,108 @@
+"""What the operations answer. Key facts first; rates are shares 0 to 1; costs in USD, None where unknown."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from misjudge_storage.types import Form, Value
+
+
+class RoleUse(Value):
+    """What one role used: attempts, tokens, USD."""
+
+    role: str
+    calls: int
+    input_tokens: int | None
+    output_tokens: int | None
+    cost: float | None
+
+
+class RunReport(Value):
+    """How a run stands. `next` is the call that goes on from here, None when there is nothing to do."""
+
+    run: str
+    audit: str
+    operation: str
+    state: Literal["queued", "running", "done", "failed", "cancelled", "lost", "planned"]
+    done: int
+    total: int
+    spent: tuple[RoleUse, ...] = ()
+    reason: str | None = None
+    next: str | None = None
+
+
+class VerdictShown(Value):
+    """One stored verdict on a pair (in terms of its sides) or on a trajectory."""
+
+    pair_id: str | None = None
+    trajectory_id: str | None = None
+    order: str | None = None
+    repeat: int = 0
+    winner: str | None = None
+    score_a: float | None = None
+    score_b: float | None = None
+    satisfaction: float | None = None
+    unscored_reason: str | None = None
+    log: str | None = None
+
+
+class JudgeResult(Value):
+    """A judging: its run, and the first verdicts once it is done. `simulated` marks made-up results."""
+
+    simulated: bool
+    marked: str | None
+    judge: str
+    form: Form
+    run: RunReport
+    already_stored: int
+    verdicts: tuple[VerdictShown, ...] = ()
+    verdicts_left_out: int = 0
+    next: str | None = None
+
+
+class RunPairResult(Value):
+    """One checked and judged pair: the run, the row of `audit_pairs`, and the checks of each side."""
+
+    simulated: bool
+    marked: str | None
+    run: RunReport
+    row: dict[str, Any] | None
+    checks_a: tuple[dict[str, Any], ...]
+    checks_b: tuple[dict[str, Any], ...]
+    verdicts: tuple[VerdictShown, ...] = ()
+    next: str | None = None
+
+
+class FileReport(Value):
+    """What one file brought: records read, rows added by table, records left out with the reasons."""
+
+    source: str
+    records: int
+    added: dict[str, int]
+    left_out: int = 0
+    problems: tuple[str, ...] = ()
+
+
+class ImportResult(Value):
+    """An import; `preview` instead of `files` for a dry run."""
+
+    audit: str
+    format: str
+    files: tuple[FileReport, ...] = ()
+    preview: dict[str, Any] | None = None
+    next: str | None = None
+
+
+class RecordPage(Value):
+    """One stored thing. `next_cursor` where it goes on."""
+
+    uri: str
+    record: dict[str, Any]
+    next_cursor: int | None = None
+
+
+class RunList(Value):
+    """The latest runs."""
+
+    runs: tuple[RunReport, ...]
+    left_out: int = 0

@@ -1,0 +1,107 @@
+"""`run_pair`: two agents on one task. Recorded trajectories in, a checked and judged row out."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from misjudge_storage import judging_records, queries
+from misjudge_storage.errors import InvalidInput
+from misjudge_storage.ingest import ensure_audit, ingest
+from misjudge_storage.judging_records import AuditRow
+from misjudge_storage.rows import judge_fingerprint
+from misjudge_storage.run_records import PlannedCell
+from misjudge_storage.types import Check, Episode, Message, PairKey, Record, Task, Trajectory
+from misjudge_tools.deps import Deps
+from misjudge_tools.episodes.verifiers import check_episode
+from misjudge_tools.judge import MARK, given_messages, refuse_same
+from misjudge_tools.judging.choice import JudgingSpec, choose_judge, judge_of
+from misjudge_tools.requests import RunPairRequest
+from misjudge_tools.results import RunPairResult, RunReport
+from misjudge_tools.runs import report as runs
+from misjudge_tools.runs.plan import pair_cells
+
+
+class _Plan(NamedTuple):
+    audit: AuditRow
+    cells: list[PlannedCell]
+
+
+async def run_pair(request: RunPairRequest, deps: Deps) -> RunPairResult:
+    """Store two recorded trajectories of one task with their checks, and ask the judge in both orders.
+
+    Raises InvalidInput, MissingKey or Conflict before anything is asked.
+    """
+    spec = choose_judge(request.judge, "pairwise", request.language, deps.gateway)
+    record = pair_record(request)
+    if request.dry_run:
+        return _result(spec, record, runs.planned_report(request.audit, "run_pair", 2 * request.repeats))
+    plan = await asyncio.to_thread(_store, request, spec, record, deps)
+    run_id = await asyncio.to_thread(runs.store_plan, deps, plan.audit, "run_pair", spec, request, plan.cells)
+    run = await runs.carry_out(deps, run_id, request.wait_s)
+    return await asyncio.to_thread(_stored_result, deps, spec, record, run, plan)
+
+
+def pair_record(request: RunPairRequest) -> Record:
+    """The request as a record: side A is agent_a. Raises InvalidInput."""
+    if request.checks and (request.success_a is not None or request.success_b is not None):
+        raise InvalidInput("Give either checks or the known success_a and success_b, not both.")
+    a, b = given_messages(request.trajectory_a), given_messages(request.trajectory_b)
+    refuse_same(a, b)
+    if request.agent_a == request.agent_b:
+        raise InvalidInput("agent_a and agent_b have the same name. Name two agents, or two versions of one.")
+    task = Task(
+        task_id=request.task_id,
+        prompt=request.task_prompt,
+        success_criteria=request.success_criteria,
+        hard_constraints=request.hard_constraints,
+        category=request.category,
+    )
+    sides = ((request.agent_a, a, request.success_a), (request.agent_b, b, request.success_b))
+    episodes = tuple(_episode(request, agent, messages, success) for agent, messages, success in sides)
+    pair_id = f"{request.task_id}#{request.trial}:{request.agent_a}|{request.agent_b}"
+    return Record(line=1, task=task, episodes=episodes, pair=PairKey(pair_id=pair_id, trial=request.trial))
+
+
+def _episode(request: RunPairRequest, agent: str, messages: Sequence[Message], success: bool | None) -> Episode:
+    trajectory = Trajectory(task_id=request.task_id, agent=agent, trial=request.trial, messages=tuple(messages))
+    checks = check_episode(request.checks, messages)
+    if success is not None:
+        checks = (Check(verifier="given", source=request.success_source, passed=success),)
+    return Episode(trajectory=trajectory, checks=checks)
+
+
+def _store(request: RunPairRequest, spec: JudgingSpec, record: Record, deps: Deps) -> _Plan:
+    with deps.store.write() as connection:
+        ingest(connection, ensure_audit(connection, request.audit), "run_pair", [record])
+        audit = judging_records.read_audit(connection, request.audit)
+    judge_id = judge_fingerprint(judge_of(spec))
+    return _Plan(audit, list(pair_cells(audit.audit_id, judge_id, [_pair_id(record)], request.repeats)))
+
+
+def _stored_result(deps: Deps, spec: JudgingSpec, record: Record, run: RunReport, plan: _Plan) -> RunPairResult:
+    judge_id = judge_fingerprint(judge_of(spec))
+    with deps.store.read() as connection:
+        rows = queries.read_pair_rows(connection, plan.audit.audit_id, _pair_id(record))
+        verdicts = judging_records.read_verdicts(connection, [cell.cell_id for cell in plan.cells])
+    row = next((row for row in rows if row["judge_fingerprint"] == judge_id), None)
+    return _result(spec, record, run).model_copy(update={"row": row, "verdicts": runs.shown_verdicts(verdicts)})
+
+
+def _result(spec: JudgingSpec, record: Record, run: RunReport) -> RunPairResult:
+    checks_a, checks_b = (tuple(c.model_dump(exclude={"source"}) for c in e.checks) for e in record.episodes)
+    return RunPairResult(
+        simulated=spec.kind == "simulated",
+        marked=MARK if spec.kind == "simulated" else None,
+        run=run,
+        row=None,
+        checks_a=checks_a,
+        checks_b=checks_b,
+        next=f"summarize_audit(audit='{run.audit}')" if run.state == "done" else run.next,
+    )
+
+
+def _pair_id(record: Record) -> str:
+    assert record.pair is not None and record.pair.pair_id is not None
+    return record.pair.pair_id

@@ -1,0 +1,35 @@
+"""Plans: which cells a judging would take. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from misjudge_storage.rows import cell_id
+from misjudge_storage.run_records import PlannedCell
+from misjudge_storage.types import Order
+
+ORDERS: tuple[Order, Order] = ("AB", "BA")
+
+
+def pair_cells(audit_id: str, judge_id: str, pair_ids: Sequence[str], repeats: int) -> Iterator[PlannedCell]:
+    """Both orders of each pair, `repeats` times; the two orders of a pair stand side by side."""
+    for repeat in range(repeats):
+        for pair_id in pair_ids:
+            for order in ORDERS:
+                identity = cell_id(audit_id, judge_id, pair_id, order, repeat)
+                yield PlannedCell(identity, "pairwise", judge_id, pair_id, None, order, repeat)
+
+
+def trajectory_cells(
+    audit_id: str, judge_id: str, trajectory_ids: Sequence[str], repeats: int
+) -> Iterator[PlannedCell]:
+    """Each trajectory, `repeats` times."""
+    for repeat in range(repeats):
+        for trajectory_id in trajectory_ids:
+            identity = cell_id(audit_id, judge_id, trajectory_id, None, repeat)
+            yield PlannedCell(identity, "satisfaction", judge_id, None, trajectory_id, None, repeat)
+
+
+def minus_stored(plan: Sequence[PlannedCell], stored: Collection[str]) -> list[PlannedCell]:
+    """The cells whose result is not stored yet."""
+    return [cell for cell in plan if cell.cell_id not in stored]

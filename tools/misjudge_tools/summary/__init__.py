@@ -1,0 +1,1 @@
+"""From the counts of an audit to the sections of its summary."""

@@ -1,0 +1,81 @@
+"""Everything that a summary counts, read from the store at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from misjudge_storage import judging_records
+from misjudge_storage import summary_records as records
+from misjudge_storage.engine import Store
+from misjudge_storage.summary_values import (
+    AgentMeans,
+    Group,
+    GroupCounts,
+    JudgeFacts,
+    LabelCount,
+    PairTotals,
+    ScoreCount,
+    StatedTokens,
+    Sums,
+    TrialCount,
+    Use,
+)
+
+
+class AuditCounts(NamedTuple):
+    """The counts of one audit."""
+
+    audit: str
+    simulated: bool
+    judges: Sequence[JudgeFacts]
+    pairs: PairTotals
+    groups: Mapping[Group, GroupCounts]
+    buckets: Mapping[Group, GroupCounts]
+    graded_rewards: bool
+    unscored: Mapping[str, Mapping[str, int]]
+    scores: Sequence[ScoreCount]
+    agent_scores: Sequence[AgentMeans]
+    agent_wins: Sequence[AgentMeans]
+    trials: Sequence[TrialCount]
+    labels: Sequence[LabelCount]
+    uses: Sequence[Use]
+    stated_tokens: StatedTokens
+
+
+def read_counts(store: Store, audit: str) -> AuditCounts:
+    """The counts of the audit with this name. Raises NotFound."""
+    with store.read() as connection:
+        audit_id = judging_records.read_audit(connection, audit).audit_id
+        records.reduce_audit(connection, audit_id)
+        graded = records.has_graded_rewards(connection, audit_id)
+        return AuditCounts(
+            audit=audit,
+            simulated=records.is_simulated(connection, audit_id),
+            judges=records.judges(connection, audit_id),
+            pairs=records.pair_totals(connection),
+            groups=records.group_counts(connection),
+            buckets=records.bucket_counts(connection, graded_rewards=graded),
+            graded_rewards=graded,
+            unscored=records.unscored_reasons(connection, audit_id),
+            scores=records.satisfaction_scores(connection, audit_id),
+            agent_scores=records.agent_scores(connection, audit_id),
+            agent_wins=records.agent_wins(connection, audit_id),
+            trials=records.trial_counts(connection, audit_id),
+            labels=records.label_counts(connection, audit_id),
+            uses=records.uses(connection, audit_id),
+            stated_tokens=records.stated_tokens(connection, audit_id),
+        )
+
+
+def added(counts: Sequence[GroupCounts]) -> GroupCounts:
+    """The counts of disjoint groups together."""
+    first, *rest = counts
+    for more in rest:
+        measures = {
+            name: Sums(*(a + b for a, b in zip(sums, more.measures[name], strict=True)))
+            for name, sums in first.measures.items()
+        }
+        plain = {name: getattr(first, name) + getattr(more, name) for name in records.TALLIES}
+        first = GroupCounts(**plain, measures=measures)
+    return first

@@ -1,0 +1,225 @@
+"""Each section from its counts. Pure; what is missing is said in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+from misjudge_storage.summary_records import BUCKET_CUTS
+from misjudge_storage.summary_values import (
+    AgentMeans,
+    Group,
+    GroupCounts,
+    JudgeFacts,
+    LabelCount,
+    ScoreCount,
+    StatedTokens,
+    TrialCount,
+    Use,
+)
+from misjudge_storage.types import Scale
+from misjudge_tools.stats.agreement import Labels, cohen_kappa
+from misjudge_tools.stats.consistency import ConsistencySums, consistency
+from misjudge_tools.stats.misselection import Misselection, misselection
+from misjudge_tools.stats.ranking import AgentScore, ranking
+from misjudge_tools.stats.rates import ClusterSums, NoData, Rate, Tally
+from misjudge_tools.stats.satisfaction import ScoreOutcomes, satisfaction_gap
+from misjudge_tools.stats.trials import TaskTrials, pass_hat_k
+from misjudge_tools.summary.values import (
+    Bucket,
+    ConsistencySection,
+    CostSection,
+    PairCounts,
+    RankingSection,
+    RoleTokens,
+    SatisfactionSection,
+    TokenSection,
+)
+
+N = TypeVar("N", int, float)
+MOST_LABELLERS = 12
+ABILITY_RANGES = {"near": "|ΔR| below 0.1", "wide": "|ΔR| of 0.1 and more"}
+
+
+def pair_counts(counts: GroupCounts) -> PairCounts:
+    """Pairs by how they ended."""
+    return PairCounts(
+        n=counts.pairs,
+        decidable=counts.decidable,
+        scored=counts.scored,
+        tie=counts.tie,
+        inconsistent=counts.inconsistent,
+        unscored=counts.unscored,
+        weak=counts.weak,
+    )
+
+
+def misselection_section(counts: GroupCounts) -> Misselection | NoData:
+    """How often the judge picked the side that failed."""
+    if counts.decidable == 0:
+        return NoData(
+            why="No pair is decidable: gold must say that A or B was better. Import labels, success or rewards."
+        )
+    return _misselection(counts)
+
+
+def _misselection(counts: GroupCounts) -> Misselection:
+    calls, decided = ClusterSums(*counts.measures["wrong_calls"]), ClusterSums(*counts.measures["wrong_pairs"])
+    return misselection(calls, decided, counts.decidable, counts.pairs)
+
+
+def consistency_section(counts: GroupCounts) -> ConsistencySection:
+    """What the judge does when the sides change places."""
+    sums = {name: ClusterSums(*value) for name, value in counts.measures.items()}
+    right, right_ba = sums["right"], sums["right_ba"]
+    found = consistency(
+        ConsistencySums(
+            flips=sums["flips"],
+            soft_flips=sums["soft_flips"],
+            agreements=sums["agreements"],
+            letter_a=sums["letter_a"],
+            right=right,
+            # A call whose order is unknown counts with those of the order AB.
+            right_ab=Tally(right.k - right_ba.k, right.n - right_ba.n),
+            right_ba=Tally(right_ba.k, right_ba.n),
+            votes=sums["votes"],
+        )
+    )
+    intervals = {name: getattr(found, name) for name in type(found).model_fields}
+    return ConsistencySection(**{name: rate.rate for name, rate in intervals.items()}, intervals=intervals)
+
+
+def satisfaction_section(judge: JudgeFacts | None, scores: Sequence[ScoreCount]) -> SatisfactionSection | NoData:
+    """Satisfaction against success."""
+    if judge is None:
+        return NoData(why="No satisfaction was judged. Judge with form=satisfaction, or import scores of trajectories.")
+    better = "lower" if judge.better == "lower" else "higher"
+    scale = Scale(low=judge.low, high=judge.high, threshold=judge.threshold, better=better)
+    rows = [ScoreOutcomes(row.score, row.failed, row.succeeded) for row in scores if row.judge_id == judge.judge_id]
+    found = satisfaction_gap(rows, scale)
+    if isinstance(found, NoData):
+        return found
+    cells = ("satisfied_failed", "satisfied_succeeded", "unsatisfied_failed", "unsatisfied_succeeded")
+    intervals = {"base_fail": found.base_fail}
+    if found.p_fail_given_satisfied is not None:
+        intervals["p_fail_given_satisfied"] = found.p_fail_given_satisfied
+    return SatisfactionSection(
+        threshold=found.threshold,
+        satisfied=found.satisfied,
+        satisfied_failed=found.satisfied_failed,
+        p_fail_given_satisfied=found.p_fail_given_satisfied.rate if found.p_fail_given_satisfied else None,
+        satisfied_failed_share_of_all=found.satisfied_failed_share_of_all,
+        base_fail=found.base_fail.rate,
+        relative_risk=found.relative_risk,
+        risk_ratio_unsatisfied=found.risk_ratio_unsatisfied,
+        auc=found.auc,
+        spearman=found.spearman,
+        p_value=found.p_value,
+        ceiling=found.ceiling,
+        n=found.n,
+        success_rate=found.success_rate,
+        mean_satisfaction=found.mean_satisfaction,
+        cross_table=None if found.satisfied is None else {cell: getattr(found, cell) for cell in cells},
+        intervals=intervals,
+    )
+
+
+def ranking_section(
+    scored: JudgeFacts | None, scores: Sequence[AgentMeans], paired: JudgeFacts | None, wins: Sequence[AgentMeans]
+) -> RankingSection | NoData:
+    """Does the gate rank agents as their rewards do: by mean score where there is one, else by pairs won."""
+    rows = [row for row in scores if scored is not None and row.judge_id == scored.judge_id]
+    by_score = bool(rows)
+    if not by_score:
+        rows = [row for row in wins if paired is not None and row.judge_id == paired.judge_id]
+    agents = [AgentScore(row.agent, row.reward, row.gate, row.order_rank, row.base_model) for row in rows]
+    lower = by_score and scored is not None and scored.better == "lower"
+    found = ranking(agents, gate_better="lower" if lower else "higher")
+    if isinstance(found, NoData):
+        return found
+    return RankingSection(**found.model_dump(), gate="mean score" if by_score else "win share")
+
+
+def pass_hat_by_agent(trials: Sequence[TrialCount]) -> dict[str, dict[str, Rate]]:
+    """Agent → k → pass^k, for agents with repeated trials."""
+    agents: dict[str, dict[TaskTrials, int]] = {}
+    for row in trials:
+        agents.setdefault(row.agent, {})[TaskTrials(row.trials, row.successes)] = row.tasks
+    return {
+        agent: {
+            str(p.k): Rate(rate=p.rate, k=round(p.rate * p.tasks), n=p.tasks, low=p.low, high=p.high)
+            for p in pass_hat_k(tasks)
+        }
+        for agent, tasks in agents.items()
+    }
+
+
+def kappa_section(labels: Sequence[LabelCount], only: str | None = None) -> dict[str, float | None] | NoData:
+    """κ of every two labellers (`only`: of those with this judge) that labelled pairs in common."""
+    tables: dict[str, dict[Labels, int]] = {}
+    people = {row.first for row in labels} | {row.second for row in labels}
+    if len(people) > MOST_LABELLERS and only is None:
+        return NoData(why=f"There are {len(people)} labellers; choose one judge to see its agreement with each.")
+    for row in labels:
+        if only is None or only in (row.first, row.second):
+            table = tables.setdefault(f"{row.first}|{row.second}", {})
+            table[Labels(row.first_pref, row.second_pref)] = row.pairs
+    if not tables:
+        return NoData(why="No two labellers (annotators or judges) labelled the same pairs.")
+    return {couple: cohen_kappa(table).kappa for couple, table in sorted(tables.items())}
+
+
+def bucket_sections(buckets: Mapping[Group, GroupCounts]) -> tuple[Bucket, ...]:
+    """Misselection by gap; the three gaps are never mixed."""
+    ranges = {"ability": ABILITY_RANGES, "reward": BUCKET_CUTS, "judge_score": BUCKET_CUTS}
+    found = {(group.gap, group.bucket): counts for group, counts in buckets.items()}
+    return tuple(
+        Bucket(
+            gap=gap,
+            bucket=bucket,
+            range=label,
+            n=found[gap, bucket].pairs,
+            decidable=found[gap, bucket].decidable,
+            misselection=_misselection(found[gap, bucket]),
+        )
+        for gap, cuts in ranges.items()
+        for bucket, label in cuts.items()
+        if (gap, bucket) in found
+    )
+
+
+def token_section(uses: Sequence[Use], stated: StatedTokens | None) -> TokenSection | NoData:
+    """Tokens by role."""
+    by_role: dict[str, RoleTokens] = {}
+    for use in uses:
+        before = by_role.get(use.role)
+        by_role[use.role] = RoleTokens(
+            calls=use.calls + (before.calls if before else 0),
+            input_tokens=_plus(use.input_tokens, before.input_tokens if before else None),
+            output_tokens=_plus(use.output_tokens, before.output_tokens if before else None),
+            calls_without_usage=use.without_usage + (before.calls_without_usage if before else 0),
+        )
+    known = stated._asdict() if stated is not None and stated.trajectories else None
+    if not by_role and known is None:
+        return NoData(why="No call is logged and no episode states its tokens.")
+    return TokenSection(by_role=by_role, stated_by_source=known)
+
+
+def cost_section(uses: Sequence[Use]) -> CostSection | NoData:
+    """USD by role."""
+    if not uses:
+        return NoData(why="No call is logged.")
+    by_role: dict[str, float | None] = {}
+    unpriced: dict[str, int] = {}
+    sources: dict[str, str | None] = {}
+    for use in uses:
+        by_role[use.role] = _plus(use.cost, by_role.get(use.role))
+        unpriced[use.role] = unpriced.get(use.role, 0) + use.without_price
+        sources[use.role] = use.price_sources or sources.get(use.role)
+    return CostSection(by_role=by_role, calls_without_price=unpriced, price_sources=sources)
+
+
+def _plus(a: N | None, b: N | None) -> N | None:
+    if a is None or b is None:
+        return b if a is None else a
+    return a + b

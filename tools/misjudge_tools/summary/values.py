@@ -1,0 +1,168 @@
+"""The summary of an audit as values: the JSON that people's scripts read, `schema` 1.
+
+Rates are shares 0 to 1. A plain number named here has its n and interval under `intervals` of its section.
+A section without data is None, with the reason under `why`.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import ConfigDict, Field
+
+from misjudge_storage.types import Value
+from misjudge_tools.stats.misselection import Misselection
+from misjudge_tools.stats.ranking import Disagreement
+from misjudge_tools.stats.rates import Rate
+
+SectionName = Literal[
+    "pairs",
+    "misselection",
+    "consistency",
+    "satisfaction",
+    "ranking",
+    "pass_hat_k",
+    "kappa",
+    "unscored",
+    "buckets",
+    "tokens",
+    "cost",
+]
+
+
+class PairCounts(Value):
+    """Pairs by how they ended. Only `n` and `decidable` where several judges stand side by side.
+
+    `weak` pairs (one order decided, the other a tie) count as decided.
+    """
+
+    n: int
+    decidable: int
+    scored: int | None = None
+    tie: int | None = None
+    inconsistent: int | None = None
+    unscored: int | None = None
+    weak: int | None = None
+
+
+class ConsistencySection(Value):
+    """What the judge does when the sides change places; see `stats.consistency`."""
+
+    flip_rate: float | None
+    soft_flip_rate: float | None
+    letter_a_share: float | None
+    accuracy: float | None
+    agreement: float | None
+    vote_accuracy: float | None
+    intervals: dict[str, Rate]
+
+
+class SatisfactionSection(Value):
+    """Satisfaction against success over trajectories; see `stats.satisfaction`."""
+
+    threshold: float | None
+    satisfied: int | None
+    satisfied_failed: int | None
+    p_fail_given_satisfied: float | None
+    satisfied_failed_share_of_all: float | None
+    base_fail: float | None
+    relative_risk: float | None
+    risk_ratio_unsatisfied: float | None
+    auc: float | None
+    spearman: float | None
+    p_value: float | None
+    ceiling: float | None
+    n: int
+    success_rate: float
+    mean_satisfaction: float
+    cross_table: dict[str, int] | None
+    intervals: dict[str, Rate]
+
+
+class RankingSection(Value):
+    """Agent pairs, never to be set beside item-level rates; see `stats.ranking`.
+
+    `gate` says what ranks the agents: their mean score, or the share of decided pairs they won.
+    """
+
+    spearman: float | None
+    near: Disagreement
+    wide: Disagreement
+    agents: int
+    gate: Literal["mean score", "win share"]
+    against: Literal["order_rank", "reward"]
+    cut: float
+    reward_ties: int
+    gate_ties: int
+
+
+class Bucket(Value):
+    """Pairs of one range of one gap. `judge_score` gaps come from the judge's own scores: circular."""
+
+    gap: str
+    bucket: str
+    range: str
+    n: int
+    decidable: int
+    misselection: Misselection
+
+
+class RoleTokens(Value):
+    """Tokens of one role as the gateway stated them; calls without usage are counted, not guessed."""
+
+    calls: int
+    input_tokens: int | None
+    output_tokens: int | None
+    calls_without_usage: int
+
+
+class TokenSection(Value):
+    """Tokens by role; `stated_by_source` holds what imported episodes state of themselves."""
+
+    by_role: dict[str, RoleTokens]
+    stated_by_source: dict[str, int | None] | None
+
+
+class CostSection(Value):
+    """USD by role; None where no call of the role has a price, never 0 for an unknown one."""
+
+    by_role: dict[str, float | None]
+    calls_without_price: dict[str, int]
+    price_sources: dict[str, str | None]
+
+
+class Sections(Value):
+    """Everything that is said of one judge, or of an audit that has one."""
+
+    pairs: PairCounts | None = None
+    misselection: Misselection | None = None
+    consistency: ConsistencySection | None = None
+    satisfaction: SatisfactionSection | None = None
+    ranking: RankingSection | None = None
+    pass_hat_k: dict[str, float] | None = None
+    pass_hat_k_intervals: dict[str, Rate] | None = None
+    pass_hat_k_by_agent: dict[str, dict[str, float]] | None = None
+    kappa: dict[str, float | None] | None = None
+    unscored: dict[str, int] | None = None
+    buckets: tuple[Bucket, ...] | None = None
+    tokens: TokenSection | None = None
+    cost: CostSection | None = None
+    why: dict[str, str] = Field(default_factory=dict)
+
+
+class Heading(Value):
+    """What the summary is of."""
+
+    model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True)
+
+    schema_number: Literal[1] = Field(default=1, alias="schema")
+    audit: str
+    simulated: bool
+    marked: str | None = None
+    judge: str | None = None
+
+
+class AuditSummary(Sections, Heading):
+    """The summary. With several judges or subsets, `judges` holds the sections of each by its label."""
+
+    judges: dict[str, Sections] | None = None
