@@ -20,8 +20,9 @@ from sqlmodel import SQLModel
 from misjudge_storage import rows as make
 from misjudge_storage import tables
 from misjudge_storage.errors import Conflict
+from misjudge_storage.hashing import digest
 from misjudge_storage.rows import Row
-from misjudge_storage.types import Episode, Judge, Log, Record, Verdict
+from misjudge_storage.types import Episode, Judge, Log, Record
 
 BATCH = 400
 PARENTS_FIRST: tuple[type[SQLModel], ...] = (
@@ -50,8 +51,18 @@ def insert_new(connection: Connection, model: type[SQLModel], new: Sequence[Row]
     table = tables.table(model)
     insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
     keys = [column.name for column in table.primary_key.columns]
-    result = connection.execute(insert(table).on_conflict_do_nothing(index_elements=keys), list(new))
+    result = connection.execute(
+        insert(table).on_conflict_do_nothing(index_elements=keys), [_without_nul(row) for row in new]
+    )
     return max(result.rowcount, 0)
+
+
+def _without_nul(row: Row) -> Row:
+    """The row as any database can keep it: Postgres holds no NUL in text."""
+    return {
+        name: value.replace("\0", "\N{REPLACEMENT CHARACTER}") if isinstance(value, str) and "\0" in value else value
+        for name, value in row.items()
+    }
 
 
 def ensure_audit(connection: Connection, name: str, seed: int = 0) -> str:
@@ -140,7 +151,7 @@ class _Ingest:
         query = select(key, table.c.content_hash).where(key.in_([row[key.name] for row in new.values()]))
         if len(table.primary_key.columns) > 1:
             query = query.where(table.c.audit_id == self.audit)
-        stored = dict(self.connection.execute(query).tuples().all())
+        stored = {row[0]: row[1] for row in self.connection.execute(query)}
         for row in new.values():
             if stored[row[key.name]] != row["content_hash"]:
                 raise _conflict(self.source, model, row, lines)
@@ -183,19 +194,23 @@ class _Ingest:
             yield tables.GoldLabel, make.gold_row(self.audit, pair_id, label)
         for verdict in record.verdicts:
             judge_id = self._judge(verdict.judge)
-            repeat = self._occurrence(pair_id, judge_id, verdict) if by_content else None
+            repeat = self._occurrence(pair_id, judge_id, verdict.order) if by_content else None
             yield tables.Verdict, make.verdict_row(self.audit, judge_id, pair_id, verdict, repeat)
-        yield from self._log_rows(record.logs, pair_id, pair_id=pair_id)
+        judges = {self._judge(verdict.judge) for verdict in record.verdicts}
+        links = {"judge_id": judges.pop()} if len(judges) == 1 else {}
+        yield from self._log_rows(record.logs, pair_id, pair_id=pair_id, **links)
 
     def _log_rows(self, logs: Sequence[Log], home: Any, **links: str) -> Iterator[tuple[type[SQLModel], Row]]:
         for number, log in enumerate(logs):
             identity = [home, number, log.model_dump()]
+            # Two equal calls of one source are two calls; the same source again is not.
+            identity.append(self._occurrence(digest("log", identity)))
             yield tables.JudgeLog, make.log_row(self.audit, log, identity, **links)
 
-    def _occurrence(self, pair_id: str, judge_id: str, verdict: Verdict) -> int:
-        """Number of this verdict among those of the same pair, judge and order in this source: its repeat."""
+    def _occurrence(self, *what: str | None) -> int:
+        """How often this was met in this source before: a verdict's repeat among those of one pair, judge and order."""
         # 64-bit hashes, not strings: a 200 MB file holds a million of them.
-        key = hash((pair_id, judge_id, verdict.order))
+        key = hash(what)
         self._occurrences[key] += 1
         return self._occurrences[key] - 1
 

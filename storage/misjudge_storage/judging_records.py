@@ -170,6 +170,13 @@ def read_successes(connection: Connection, audit_id: str) -> dict[str, bool]:
     return {row.trajectory_id: bool(row.success) for row in connection.execute(query, {"audit": audit_id})}
 
 
+def read_judge_label(connection: Connection, audit_id: str, judge_id: str) -> str | None:
+    """The label under which a judge is stored: its own, or one made unique."""
+    judges = tables.table(tables.Judge)
+    query = select(judges.c.label).where(judges.c.audit_id == audit_id, judges.c.judge_id == judge_id)
+    return connection.scalar(query)
+
+
 def stored_cells(connection: Connection, cell_ids: Sequence[str]) -> set[str]:
     """Which of these cells have a stored result."""
     found: set[str] = set()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
-from typing import Any
+from typing import Any, NoReturn
 
 from sqlalchemy import Connection, RowMapping, Select, func, select, text
 from sqlmodel import SQLModel
@@ -103,10 +103,15 @@ def _plain(name: str, value: Any) -> Any:
         return value.isoformat(timespec="seconds")
     if isinstance(value, str) and (name.endswith("_json") or name == "params"):
         try:
-            return json.loads(value)
-        except ValueError:  # an imported log may hold any text there
+            return json.loads(value, parse_constant=_refuse)
+        except (ValueError, RecursionError):  # an imported log may hold any text there
             return value
     return value
+
+
+def _refuse(constant: str) -> NoReturn:
+    """NaN and infinity are not JSON."""
+    raise ValueError(constant)
 
 
 def _count(connection: Connection, model: type[SQLModel], audit_id: str) -> int:

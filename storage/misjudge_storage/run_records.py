@@ -105,6 +105,11 @@ def run_with_key(connection: Connection, request_key: str) -> str | None:
     return connection.scalar(select(RUNS.c.run_id).where(RUNS.c.request_key == request_key))
 
 
+def cell_ids(connection: Connection, run_id: str) -> set[str]:
+    """Ids of the cells that the run planned."""
+    return set(connection.scalars(select(CELLS.c.cell_id).where(CELLS.c.run_id == run_id)))
+
+
 def claim(connection: Connection, run_id: str, owner: str) -> bool:
     """Take the run's lease; False when another owner holds it."""
     now = tables.utc_now()

@@ -72,8 +72,10 @@ TALLIES: Mapping[str, str] = {
 """Field of `GroupCounts` → what it counts."""
 
 _BUCKETS = """
-    CASE WHEN {gap} <= 0.2 THEN 'near' WHEN {gap} <= 0.5 THEN 'small' WHEN {gap} <= 1 THEN 'medium' ELSE 'wide' END
+    CASE WHEN {gap} <= 0.200000001 THEN 'near' WHEN {gap} <= 0.500000001 THEN 'small'
+        WHEN {gap} <= 1.000000001 THEN 'medium' ELSE 'wide' END
 """
+"""With a margin, since 0.8 − 0.6 is a little more than 0.2 in floating point."""
 BUCKET_CUTS: Mapping[str, str] = {
     "near": "up to 0.2",
     "small": "above 0.2 to 0.5",
@@ -97,7 +99,7 @@ def reduce_audit(connection: Connection, audit_id: str) -> None:
             CASE WHEN g.reward_source IS NOT NULL THEN ABS(g.reward_a - g.reward_b) END AS reward_gap,
             ABS(v.score_a - v.score_b) AS score_gap,
             COALESCE(p.ability_bucket, CASE WHEN p.gap_source = 'ability' THEN
-                CASE WHEN p.reward_gap < 0.1 THEN 'near' ELSE 'wide' END END) AS ability_bucket,
+                CASE WHEN p.reward_gap < 0.099999999 THEN 'near' ELSE 'wide' END END) AS ability_bucket,
             p.trajectory_a, p.trajectory_b
         FROM pairs p
         JOIN tasks t ON t.audit_id = p.audit_id AND t.task_id = p.task_id
@@ -162,7 +164,8 @@ def _counts(connection: Connection, source: str, groups: Sequence[str]) -> dict[
 def has_graded_rewards(connection: Connection, audit_id: str) -> bool:
     """Whether rewards take at least three values; with binary success every decidable gap is 1."""
     query = (
-        "SELECT COUNT(DISTINCT reward) FROM checks WHERE audit_id = :audit AND scope = 'outcome' AND source <> 'order'"
+        "SELECT COUNT(DISTINCT reward) FROM checks "
+        "WHERE audit_id = :audit AND scope = 'outcome' AND source NOT IN ('order', 'model')"
     )
     return (connection.scalar(text(query), {"audit": audit_id}) or 0) >= 3
 
@@ -234,10 +237,14 @@ def agent_wins(connection: Connection, audit_id: str) -> list[AgentMeans]:
 
 def _agents(connection: Connection, audit_id: str, gates: str) -> list[AgentMeans]:
     query = f"""
-        WITH gates AS ({gates})
+        WITH gates AS ({gates}),
+        by_trajectory AS (
+            SELECT judge_id, trajectory_id, SUM(gate) AS gate, COUNT(*) AS n FROM gates GROUP BY judge_id, trajectory_id
+        )
         SELECT
-            g.judge_id, o.agent, AVG(COALESCE(o.reward, o.success)), AVG(g.gate), AVG(o.order_rank), MIN(o.base_model)
-        FROM gates g JOIN trajectory_outcomes o ON o.trajectory_id = g.trajectory_id AND o.audit_id = :audit
+            g.judge_id, o.agent, AVG(COALESCE(o.reward, o.success)), SUM(g.gate) / SUM(g.n),
+            AVG(o.order_rank), MIN(o.base_model)
+        FROM by_trajectory g JOIN trajectory_outcomes o ON o.trajectory_id = g.trajectory_id AND o.audit_id = :audit
         WHERE COALESCE(o.reward, o.success) IS NOT NULL
         GROUP BY g.judge_id, o.agent ORDER BY g.judge_id, o.agent
     """
@@ -283,12 +290,12 @@ def label_counts(connection: Connection, audit_id: str) -> list[LabelCount]:
 
 
 def uses(connection: Connection, audit_id: str) -> list[Use]:
-    """Calls, tokens and cost by role and judge."""
+    """Calls, tokens and cost by role, judge and source of the price."""
     query = """
-        SELECT role, judge_id, COUNT(*), SUM(input_tokens), SUM(output_tokens),
+        SELECT role, judge_id, price_source, COUNT(*), SUM(input_tokens), SUM(output_tokens),
             SUM(CASE WHEN input_tokens IS NULL OR output_tokens IS NULL THEN 1 ELSE 0 END),
-            SUM(est_cost), SUM(CASE WHEN est_cost IS NULL THEN 1 ELSE 0 END), MIN(price_source)
-        FROM judge_logs WHERE audit_id = :audit GROUP BY role, judge_id ORDER BY 1, 2
+            SUM(est_cost), SUM(CASE WHEN est_cost IS NULL THEN 1 ELSE 0 END)
+        FROM judge_logs WHERE audit_id = :audit GROUP BY role, judge_id, price_source ORDER BY 1, 2, 3
     """
     return [Use(*row) for row in connection.execute(text(query), {"audit": audit_id})]
 
@@ -302,12 +309,7 @@ def stated_tokens(connection: Connection, audit_id: str) -> StatedTokens:
     return StatedTokens(*connection.execute(text(query), {"audit": audit_id}).one())
 
 
-def is_simulated(connection: Connection, audit_id: str) -> bool:
-    """Whether any judge or episode of the audit is simulated."""
-    query = """
-        SELECT COUNT(*) FROM (
-            SELECT 1 AS one FROM judges WHERE audit_id = :audit AND simulated
-            UNION ALL SELECT 1 FROM trajectories WHERE audit_id = :audit AND simulated
-        ) AS made_up
-    """
+def has_simulated_episodes(connection: Connection, audit_id: str) -> bool:
+    """Whether any episode of the audit is simulated."""
+    query = "SELECT COUNT(*) FROM trajectories WHERE audit_id = :audit AND simulated"
     return bool(connection.scalar(text(query), {"audit": audit_id}))

@@ -92,17 +92,17 @@ class LabelCount(NamedTuple):
 
 
 class Use(NamedTuple):
-    """Calls of one role (and judge, where it is one's): tokens and USD, and how many calls lack each."""
+    """Calls of one role (and judge, where it is one's) with one source of prices: tokens, USD, calls that lack each."""
 
     role: str
     judge_id: str | None
+    price_source: str | None
     calls: int
     input_tokens: int | None
     output_tokens: int | None
     without_usage: int
     cost: float | None
     without_price: int
-    price_sources: str | None
 
 
 class StatedTokens(NamedTuple):

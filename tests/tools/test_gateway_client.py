@@ -188,6 +188,25 @@ async def test_calls_refused_at_the_same_time_narrow_the_parameters_once() -> No
     assert kinds == ["json_schema"] * 5 + ["json_object"] * 5
 
 
+async def test_a_late_refusal_does_not_undo_what_was_learnt_meanwhile() -> None:
+    async with LoopbackServer() as server:
+        gate = asyncio.Event()
+        server.enqueue(_refusal("no temperature"), status=400, hold=gate)
+        server.enqueue(_refusal("no temperature"), status=400)
+        server.enqueue(_refusal("no json_schema"), status=400)
+        server.always()
+        gateway = _gateway(server)
+        late = asyncio.create_task(gateway.ask(FULL))
+        await server.received(1)
+        await gateway.ask(FULL)
+        gate.set()
+        exchange = await late
+        await gateway.aclose()
+    assert exchange.text == "OK"
+    assert len(exchange.attempts) == 2
+    assert server.requests[-1].body["response_format"] == {"type": "json_object"}
+
+
 @pytest.mark.parametrize(
     "refusal",
     [

@@ -111,6 +111,11 @@ def test_an_object_nested_too_deeply_to_repair_stays_broken() -> None:
     assert mended('{"reasons": ' + "[" * (REPAIR_LIMIT - 100)) is None
 
 
+def test_a_reply_that_the_repair_trips_over_stays_broken() -> None:
+    # json-repair 0.64 fails an assertion of its own here.
+    assert mended('{"winner": "A", "```json{```') is None
+
+
 SCRAPS = (
     *(
         "{",

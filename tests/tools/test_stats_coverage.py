@@ -9,8 +9,6 @@ import scipy.stats
 from misjudge_tools.stats.rates import (
     ClusterSums,
     Rate,
-    Tally,
-    cluster_sums,
     clustered_rate,
     independent,
     plain_rate,
@@ -59,7 +57,12 @@ def simulated_audits(share: float, rho: float, sizes: np.ndarray, seed: int) -> 
     strength = (1 - rho) / rho
     shares = rng.beta(share * strength, (1 - share) * strength, (AUDITS, len(sizes)))
     counts = rng.binomial(sizes, shares)
-    return [cluster_sums(Tally(int(k), int(n)) for k, n in zip(audit, sizes, strict=True)) for audit in counts]
+    totals = [counts.sum(axis=1), (counts**2).sum(axis=1), (counts * sizes).sum(axis=1)]
+    n, nn = int(sizes.sum()), int((sizes**2).sum())
+    return [
+        ClusterSums(clusters=len(sizes), k=k, n=n, kk=kk, kn=kn, nn=nn)
+        for k, kk, kn in np.stack(totals, axis=1).tolist()
+    ]
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.stats
 import statsmodels.api as sm
 from hypothesis import given
 from hypothesis import strategies as st
@@ -100,6 +101,13 @@ def test_without_a_visible_variance_the_effective_number_is_the_number_of_cluste
     singles = bounds(clustered_rate(independent(of_four * 12, 48)))
     assert clustered == singles
     assert of_four / 4 in clustered
+
+
+def test_the_critical_value_is_students_with_one_degree_of_freedom_less_than_clusters() -> None:
+    _, rate, high = bounds(clustered_rate(cluster_sums([Tally(0, 4)] * 5)))
+    t = float(scipy.stats.t.ppf(0.975, 4))
+    assert rate == 0
+    assert high == pytest.approx(t**2 / (5 + t**2))
 
 
 def test_a_single_cluster_says_nothing_of_others() -> None:

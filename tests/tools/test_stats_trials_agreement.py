@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from misjudge_tools.stats.agreement import Kappa, Labels, cohen_kappa
-from misjudge_tools.stats.rates import Tally, cluster_sums, clustered_rate
+from misjudge_tools.stats.distributions import student_t_quantile
+from misjudge_tools.stats.rates import Tally, cluster_sums, clustered_rate, wilson
 from misjudge_tools.stats.trials import TaskTrials, pass_hat_k
 
 task_trials = st.integers(1, 6).flatmap(lambda n: st.builds(TaskTrials, st.just(n), st.integers(0, n)))
@@ -53,6 +54,14 @@ def test_pass_hat_1_has_the_interval_of_the_clustered_success_rate(successes: li
     first = pass_hat_k(Counter(TaskTrials(4, c) for c in successes))[0]
     expected = clustered_rate(cluster_sums(Tally(c, 4) for c in successes))
     assert (first.rate, first.low, first.high) == pytest.approx((expected.rate, expected.low, expected.high))
+
+
+def test_tasks_that_are_all_alike_count_once_for_each_disjoint_set_of_k_trials() -> None:
+    """20 tasks of 4 trials hold 40 disjoint pairs of trials, but only 20 disjoint triples."""
+    _, second, third, _ = pass_hat_k({TaskTrials(4, 3): 20})
+    t = student_t_quantile(0.975, 19)
+    assert (second.low, second.high) == pytest.approx(wilson(20, 40, t))
+    assert (third.low, third.high) == pytest.approx(wilson(5, 20, t))
 
 
 def test_pass_hat_k_of_one_task_says_nothing_of_others() -> None:

@@ -107,7 +107,8 @@ def test_a_whole_row_becomes_one_record(table: Table) -> None:
 def test_a_winner_alone_is_enough(table: Table) -> None:
     record = only(table([{"w": "tie", "x": "1"}], "winner=w"))
     assert record.verdicts == (scored("w", "tie"),)
-    assert record.gold == record.logs == ()
+    assert record.gold == ()
+    assert record.logs == ()
     assert [e.trajectory.agent for e in record.episodes] == ["A", "B"]
     assert all(e.trajectory.messages is None and e.trajectory.trial is None for e in record.episodes)
     assert record.task is not None and record.task.task_id == "row-2"
@@ -216,6 +217,13 @@ def test_the_same_prompt_is_the_same_task_and_the_same_pair_keeps_no_id(table: T
     assert other.task != first.task
 
 
+def test_rows_of_one_pair_id_share_their_task_and_sides(table: Table) -> None:
+    rows = [{"pair_id": "p", "order": order, "winner": "A"} for order in ("AB", "BA")]
+    first, second = (record for record in table(rows) if isinstance(record, Record))
+    assert (first.task, first.episodes, first.pair) == (second.task, second.episodes, second.pair)
+    assert first.task is not None and first.task.task_id == "p"
+
+
 def test_json_values_that_are_not_text_stay_readable(table: Table) -> None:
     chat = [{"role": "assistant", "content": "hé"}]
     record = only(table([{"a": chat, "b": None, "winner": "A", "task_id": 7}], name="t.jsonl"))
@@ -264,6 +272,16 @@ def test_a_number_that_is_none_is_named_by_its_column(table: Table, column: str,
 def test_a_json_score_that_is_no_number_is_refused(table: Table, value: Any) -> None:
     (bad,) = table([{"winner": "A", "score_a": value, "score_b": 1}], name="t.jsonl")
     assert bad == BadRecord(1, "column 'score_a' does not hold a number; write it like 3.5, or leave the cell empty")
+
+
+@pytest.mark.timeout(20)
+def test_a_long_cell_that_almost_is_a_number_is_refused_at_once(table: Table) -> None:
+    assert "does not hold a number" in problem(table([{"winner": "A", "score_a": "1" * 2_000_000 + "x", "score_b": 1}]))
+
+
+@pytest.mark.timeout(20)
+def test_a_header_of_very_many_columns_is_read_at_once(table: Table) -> None:
+    only(table([{"winner": "A", **{f"column{number}": "" for number in range(200_000)}}]))
 
 
 def test_a_huge_json_number_is_refused(table: Table) -> None:

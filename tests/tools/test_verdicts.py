@@ -345,6 +345,7 @@ def test_a_truncated_satisfaction_is_unscored_unless_whole() -> None:
         ({"kind": "regex", "pattern": "(A"}, "not a valid Python regular expression"),
         ({"kind": "regex", "pattern": "(A){99999999999}"}, "not a valid Python regular expression"),
         ({"kind": "regex", "pattern": "A|B"}, "has 0 capture groups and needs exactly one"),
+        ({"kind": "regex", "pattern": "[[(A|B)]]"}, r"literal brackets as \\\( or \\\["),
         ({"kind": "regex", "pattern": "(A)|(B)"}, "has 2 capture groups and needs exactly one"),
         ({"kind": "regex", "pattern": f"(A{'x' * 1000})"}, "at most 1000 characters"),
         ({"kind": "json", "labels": (("A", "A"),)}, "fixed labels"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
@@ -36,6 +37,8 @@ Reader = Callable[[Path], Iterator[Record | BadRecord]]
 
 NAMED = 10
 """Problems that an error or report spells out."""
+RECORDED = 1_000
+"""Problems that are kept with an import of the other records."""
 
 OPTIONS: dict[Format, frozenset[str]] = {
     "table": frozenset({"map", "values", "per_response", "dry_run"}),
@@ -43,11 +46,11 @@ OPTIONS: dict[Format, frozenset[str]] = {
     "replay": frozenset({"scale"}),
     "gauge-runs": frozenset({"scale"}),
     "tau-bench": frozenset({"agent"}),
+    "trajectories": frozenset({"agent"}),
     "gauge-table": frozenset({"reward_col", "order_col", "gate_col"}),
 }
 PLAIN: dict[Format, Reader] = {
     "judge-logs": read_judge_logs,
-    "trajectories": read_trajectories,
     "llmbar": read_llmbar,
     "simulatorarena": read_simulatorarena,
     "judgebench": read_judgebench,
@@ -83,6 +86,8 @@ def reader_of(request: ImportRequest) -> Reader:
             return partial(read_gauge_runs, **given)
         case "tau-bench":
             return partial(read_tau_bench, agent=request.agent)
+        case "trajectories":
+            return partial(read_trajectories, agent=request.agent)
         case "gauge-table":
             return _gauge_table(request)
         case other:
@@ -112,20 +117,34 @@ def _refuse_foreign_options(request: ImportRequest) -> None:
 def _allowed(given: str, roots: tuple[Path, ...] | None) -> Path:
     """The path, if it lies under an allowed root. Raises InvalidInput."""
     path = Path(given)
+    if "\0" in given:
+        raise InvalidInput("A path holds a NUL character. Name the file as it is on disk.")
     if roots is None:
         return path
-    whole = path.resolve()
-    if not any(whole.is_relative_to(root.resolve()) for root in roots):
-        raise InvalidInput(
-            f"{given} is outside the folders that may be read ({', '.join(map(str, roots))}). "
-            "Move it there, or name its folder in MISJUDGE_ROOTS."
-        )
+    whole = [root.resolve() for root in roots]
+    for each in (path, *_links_below(path)):
+        if not any(each.resolve().is_relative_to(root) for root in whole):
+            raise InvalidInput(
+                f"{each} is outside the folders that may be read ({', '.join(map(str, roots))}). "
+                "Move it there, or name its folder in MISJUDGE_ROOTS."
+            )
     return path
+
+
+def _links_below(folder: Path) -> Iterator[Path]:
+    """The symbolic links that reading a folder could follow to somewhere else, each before it is followed."""
+    walked: set[str] = set()
+    for place, folders, files in os.walk(folder, followlinks=True):
+        yield from (link for name in (*folders, *files) if (link := Path(place, name)).is_symlink())
+        whole = os.path.realpath(place)
+        if whole in walked:
+            folders.clear()
+        walked.add(whole)
 
 
 def _preview(request: ImportRequest, paths: list[Path]) -> ImportResult:
     mapping = parse_mapping(request.map, request.values, request.per_response)
-    previews = {path.name: preview_table(path, mapping).model_dump() for path in paths}
+    previews = {str(path): preview_table(path, mapping).model_dump() for path in paths}
     return ImportResult(
         audit=request.audit,
         format=request.format,
@@ -148,11 +167,12 @@ def _import_file(connection: Connection, audit_id: str, request: ImportRequest, 
     sieve = _Sieve(read(path), path, keep_going=request.skip_bad)
     stored = ingest(connection, audit_id, path.stem, sieve)
     if sieve.bad and not request.skip_bad:
-        raise BadRecords(path.name, sieve.problems, sieve.bad)
+        raise BadRecords(path.name, sieve.problems[:NAMED], sieve.bad)
     if sieve.good == 0:
         raise InvalidInput(f"{path.name} holds no record that can be read as {request.format}; nothing was imported.")
+    options = request.model_dump(exclude={"audit", "paths"})
     row: dict[str, Any] = {
-        "import_id": digest("imp", [audit_id, request.format, path.name, _fingerprint(path)]),
+        "import_id": digest("imp", [audit_id, options, path.name, _fingerprint(path)]),
         "audit_id": audit_id,
         "format": request.format,
         "source": path.name,
@@ -163,7 +183,11 @@ def _import_file(connection: Connection, audit_id: str, request: ImportRequest, 
     }
     insert_new(connection, Import, [row])
     return FileReport(
-        source=path.name, records=sieve.good, added=stored.added, left_out=sieve.bad, problems=tuple(sieve.problems)
+        source=path.name,
+        records=sieve.good,
+        added=stored.added,
+        left_out=sieve.bad,
+        problems=tuple(sieve.problems[:NAMED]),
     )
 
 
@@ -185,7 +209,7 @@ class _Sieve:
         for record in self._records:
             if isinstance(record, BadRecord):
                 self.bad += 1
-                if len(self.problems) < NAMED:
+                if len(self.problems) < RECORDED:
                     self.problems.append(f"line {record.line}: {record.problem}")
             elif self._keep_going or not self.bad:
                 self.good += 1

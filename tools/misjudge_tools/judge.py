@@ -9,9 +9,7 @@ from misjudge_storage import judging_records
 from misjudge_storage.engine import Store
 from misjudge_storage.errors import InvalidInput, NotFound
 from misjudge_storage.hashing import canonical, digest
-from misjudge_storage.ingest import ensure_audit, ingest
-from misjudge_storage.judging_records import AuditRow
-from misjudge_storage.rows import judge_fingerprint
+from misjudge_storage.rows import audit_id, judge_fingerprint
 from misjudge_storage.run_records import PlannedCell
 from misjudge_storage.types import Episode, Message, PairKey, Record, Task, Trajectory
 from misjudge_tools.deps import Deps
@@ -20,7 +18,7 @@ from misjudge_tools.judging.choice import JudgingSpec, choose_judge, judge_of
 from misjudge_tools.requests import JudgeRequest, Transcript
 from misjudge_tools.results import JudgeResult, RunReport
 from misjudge_tools.runs import report as runs
-from misjudge_tools.runs.plan import minus_stored, pair_cells, trajectory_cells
+from misjudge_tools.runs.plan import pair_cells, trajectory_cells
 
 MARK = "SIMULATED: made up by a simulated judge, no real model was asked"
 SHOWN = 12
@@ -34,32 +32,26 @@ async def judge(request: JudgeRequest, deps: Deps) -> JudgeResult:
     """
     spec = choose_judge(request.judge, request.form, request.language, deps.gateway)
     given = given_record(request)
-    audit, plan = await asyncio.to_thread(_plan, request, spec, given, deps)
+    plan = await asyncio.to_thread(_plan, request, spec, given, deps.store)
     if request.dry_run:
-        with deps.store.read() as connection:
-            stored = judging_records.stored_cells(connection, [cell.cell_id for cell in plan])
-        open_cells = len(minus_stored(plan, stored))
-        return _result(spec, runs.planned_report(request.audit, "judge", open_cells), len(stored), deps.store, ())
-    run_id = await asyncio.to_thread(runs.store_plan, deps, audit, "judge", spec, request, plan)
-    run = await runs.carry_out(deps, run_id, request.wait_s)
-    return await asyncio.to_thread(_result, spec, run, len(plan) - run.total, deps.store, plan)
+        already = await asyncio.to_thread(runs.stored_before, deps.store, plan)
+        return _result(spec, runs.planned_report(request.audit, "judge", len(plan) - already), already, deps.store, ())
+    planned = await asyncio.to_thread(runs.store_plan, deps, "judge", spec, request, plan, given)
+    run = await runs.carry_out(deps, planned.run_id, request.wait_s)
+    return await asyncio.to_thread(_result, spec, run, planned.already_stored, deps.store, plan)
 
 
-def _plan(
-    request: JudgeRequest, spec: JudgingSpec, given: Record | None, deps: Deps
-) -> tuple[AuditRow, list[PlannedCell]]:
-    if given is not None and not request.dry_run:
-        with deps.store.write() as connection:
-            ingest(connection, ensure_audit(connection, request.audit), "given", [given])
-    with deps.store.read() as connection:
-        audit = judging_records.read_audit(connection, request.audit)
-        if spec.form == "satisfaction":
-            subjects = judging_records.transcribed_trajectories(connection, audit.audit_id)
-        else:
-            subjects = judging_records.transcribed_pairs(connection, audit.audit_id)
+def _plan(request: JudgeRequest, spec: JudgingSpec, given: Record | None, store: Store) -> list[PlannedCell]:
+    audit, judge_id = audit_id(request.audit), judge_fingerprint(judge_of(spec))
     if given is not None and given.pair is not None:
-        subjects = [str(given.pair.pair_id)]
-    elif request.pair_ids is not None:
+        return list(pair_cells(audit, judge_id, [str(given.pair.pair_id)], request.repeats))
+    with store.read() as connection:
+        judging_records.read_audit(connection, request.audit)
+        if spec.form == "satisfaction":
+            subjects = judging_records.transcribed_trajectories(connection, audit)
+        else:
+            subjects = judging_records.transcribed_pairs(connection, audit)
+    if request.pair_ids is not None:
         subjects = _chosen(request.pair_ids, subjects)
     if not subjects:
         raise InvalidInput(
@@ -67,7 +59,7 @@ def _plan(
             "(for a table: --map a=…,b=…), or give response_a and response_b."
         )
     cells = trajectory_cells if spec.form == "satisfaction" else pair_cells
-    return audit, list(cells(audit.audit_id, judge_fingerprint(judge_of(spec)), subjects, request.repeats))
+    return list(cells(audit, judge_id, subjects, request.repeats))
 
 
 def _chosen(wanted: Sequence[str], there: Sequence[str]) -> list[str]:
@@ -83,6 +75,10 @@ def _chosen(wanted: Sequence[str], there: Sequence[str]) -> list[str]:
 def given_record(request: JudgeRequest) -> Record | None:
     """The pair that the request itself holds, if it does. Raises InvalidInput when it is only half there."""
     if request.response_a is None and request.response_b is None:
+        if request.pair_ids and request.form == "satisfaction":
+            raise InvalidInput(
+                "pair_ids chooses pairs, and satisfaction is judged of single trajectories; leave it out."
+            )
         return None
     if request.response_a is None or request.response_b is None or not request.task_prompt:
         raise InvalidInput("To judge responses given here, give task_prompt, response_a and response_b together.")
@@ -124,13 +120,15 @@ def _text(messages: Sequence[Message]) -> str:
 
 
 def _result(spec: JudgingSpec, run: RunReport, already: int, store: Store, plan: Sequence[PlannedCell]) -> JudgeResult:
+    judge = judge_of(spec)
     with store.read() as connection:
         verdicts = judging_records.read_verdicts(connection, [cell.cell_id for cell in plan[:SHOWN]])
+        label = judging_records.read_judge_label(connection, audit_id(run.audit), judge_fingerprint(judge))
     done = run.state == "done"
     return JudgeResult(
         simulated=spec.kind == "simulated",
         marked=MARK if spec.kind == "simulated" else None,
-        judge=judge_of(spec).label,
+        judge=label or judge.label,
         form=spec.form,
         run=run,
         already_stored=already,

@@ -10,7 +10,7 @@ from misjudge_storage.errors import InvalidInput, RunStopped
 from misjudge_tools.deps import Deps
 from misjudge_tools.requests import RunsRequest
 from misjudge_tools.results import RunList, RunReport
-from misjudge_tools.runs.report import OPEN_STATES, carry_out, run_report
+from misjudge_tools.runs.report import OPEN_STATES, carry_out, run_report, standing, watch
 
 SHOWN = 20
 
@@ -21,9 +21,9 @@ async def manage_runs(request: RunsRequest, deps: Deps) -> RunList:
         return await asyncio.to_thread(_list, request, deps)
     if request.run is None:
         raise InvalidInput(f"Action {request.action} needs the run's id. List the runs with action=list.")
-    report = await asyncio.to_thread(run_report, deps.store, request.run)
+    report = await asyncio.to_thread(standing, deps, request.run)
     if request.action == "wait":
-        report = await _wait(request.run, request.wait_s, deps)
+        report = await watch(deps, request.run, request.wait_s)
     elif request.action == "cancel":
         report = await _cancel(report, request.wait_s, deps)
     elif request.action == "resume":
@@ -39,17 +39,11 @@ def _list(request: RunsRequest, deps: Deps) -> RunList:
     return RunList(runs=reports, left_out=len(rows) - len(reports))
 
 
-async def _wait(run_id: str, seconds: float, deps: Deps) -> RunReport:
-    """Until the run ends, here or in another process, at most `seconds`."""
-    await deps.worker.wait(run_id, seconds)
-    return await asyncio.to_thread(run_report, deps.store, run_id)
-
-
 async def _cancel(report: RunReport, seconds: float, deps: Deps) -> RunReport:
     if report.state == "done":
         raise InvalidInput(f"Run {report.run} is done; there is nothing to cancel.")
     if deps.worker.stop(report.run):
-        return await _wait(report.run, seconds, deps)
+        return await watch(deps, report.run, seconds)
     if report.state in OPEN_STATES and report.state != "queued":
         raise RunStopped(f"Run {report.run} is worked on by another process; stop it there.")
     await asyncio.wrap_future(deps.store.writer.submit(partial(run_records.mark_cancelled, run_id=report.run)))

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Sequence
 from typing import Any
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 from misjudge_storage import judging_records, queries
 from misjudge_storage.engine import Store
@@ -14,10 +14,9 @@ from misjudge_storage.errors import InvalidInput
 from misjudge_storage.queries import BY_KIND, Fields
 from misjudge_tools.deps import Deps
 from misjudge_tools.requests import RecordRequest
-from misjudge_tools.results import RecordPage
+from misjudge_tools.results import SCHEME, RecordPage, record_uri
 from misjudge_tools.runs.report import run_report
 
-SCHEME = "misjudge://"
 SHORT = 300
 """Bytes of JSON up to which a field is never cut."""
 
@@ -31,11 +30,6 @@ async def read_record(request: RecordRequest, deps: Deps) -> RecordPage:
     if request.fields is not None:
         record = _only(record, request.fields)
     return page(request.uri, record, request.cursor, request.max_bytes)
-
-
-def record_uri(audit: str, kind: str, identity: str) -> str:
-    """The URI of a record; ids may hold any character."""
-    return f"{SCHEME}audits/{quote(audit, safe='')}/{kind}/{quote(identity, safe='')}"
 
 
 def page(uri: str, record: Fields, cursor: int, max_bytes: int) -> RecordPage:

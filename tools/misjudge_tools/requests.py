@@ -80,7 +80,9 @@ class JudgeRequest(JudgingRequest):
         Literal["pairwise", "satisfaction"],
         Field(description="pairwise: which of two was better, both orders. satisfaction: one trajectory, 0 to 1."),
     ] = "pairwise"
-    pair_ids: Annotated[list[str] | None, Field(description="Only these stored pairs. Default: all.")] = None
+    pair_ids: Annotated[list[str] | None, Field(min_length=1, description="Only these stored pairs. Default: all.")] = (
+        None
+    )
     task_prompt: Annotated[str | None, Field(description="With response_a: the task of the responses given.")] = None
     success_criteria: Annotated[str, Field(description="What counts as done.")] = ""
     response_a: Transcript | None = None
@@ -94,7 +96,7 @@ class CheckRule(Request):
         Literal["contains", "not_contains", "tool_called", "tool_not_called"],
         Field(description="contains: text in the agent's messages. tool_called: the agent called this tool."),
     ]
-    value: Annotated[str, Field(min_length=1, description="The text, or the tool's name.")]
+    value: Annotated[str, Field(min_length=1, max_length=380, description="The text, or the tool's name.")]
 
 
 class RunPairRequest(JudgingRequest):

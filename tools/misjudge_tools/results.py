@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from typing import Any, Literal
+from urllib.parse import quote
 
 from misjudge_storage.types import Form, Value
+
+SCHEME = "misjudge://"
+
+
+def record_uri(audit: str, kind: str, identity: str) -> str:
+    """The URI of a stored thing, as `read_record` takes it; names and ids may hold any character."""
+    return f"{SCHEME}audits/{quote(audit, safe='')}/{kind}/{quote(identity, safe='')}"
 
 
 class RoleUse(Value):

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from misjudge_storage import judging_records, queries
 from misjudge_storage.errors import InvalidInput
-from misjudge_storage.ingest import ensure_audit, ingest
-from misjudge_storage.judging_records import AuditRow
-from misjudge_storage.rows import judge_fingerprint
+from misjudge_storage.hashing import digest
+from misjudge_storage.rows import audit_id, judge_fingerprint
 from misjudge_storage.run_records import PlannedCell
 from misjudge_storage.types import Check, Episode, Message, PairKey, Record, Task, Trajectory
 from misjudge_tools.deps import Deps
@@ -23,11 +21,6 @@ from misjudge_tools.runs import report as runs
 from misjudge_tools.runs.plan import pair_cells
 
 
-class _Plan(NamedTuple):
-    audit: AuditRow
-    cells: list[PlannedCell]
-
-
 async def run_pair(request: RunPairRequest, deps: Deps) -> RunPairResult:
     """Store two recorded trajectories of one task with their checks, and ask the judge in both orders.
 
@@ -35,11 +28,13 @@ async def run_pair(request: RunPairRequest, deps: Deps) -> RunPairResult:
     """
     spec = choose_judge(request.judge, "pairwise", request.language, deps.gateway)
     record = pair_record(request)
+    judge_id = judge_fingerprint(judge_of(spec))
+    plan = list(pair_cells(audit_id(request.audit), judge_id, [_pair_id(record)], request.repeats))
     if request.dry_run:
-        return _result(spec, record, runs.planned_report(request.audit, "run_pair", 2 * request.repeats))
-    plan = await asyncio.to_thread(_store, request, spec, record, deps)
-    run_id = await asyncio.to_thread(runs.store_plan, deps, plan.audit, "run_pair", spec, request, plan.cells)
-    run = await runs.carry_out(deps, run_id, request.wait_s)
+        calls = len(plan) - await asyncio.to_thread(runs.stored_before, deps.store, plan)
+        return _result(spec, record, runs.planned_report(request.audit, "run_pair", calls))
+    planned = await asyncio.to_thread(runs.store_plan, deps, "run_pair", spec, request, plan, record)
+    run = await runs.carry_out(deps, planned.run_id, request.wait_s)
     return await asyncio.to_thread(_stored_result, deps, spec, record, run, plan)
 
 
@@ -60,8 +55,16 @@ def pair_record(request: RunPairRequest) -> Record:
     )
     sides = ((request.agent_a, a, request.success_a), (request.agent_b, b, request.success_b))
     episodes = tuple(_episode(request, agent, messages, success) for agent, messages, success in sides)
-    pair_id = f"{request.task_id}#{request.trial}:{request.agent_a}|{request.agent_b}"
+    pair_id = _named_pair(request)
     return Record(line=1, task=task, episodes=episodes, pair=PairKey(pair_id=pair_id, trial=request.trial))
+
+
+def _named_pair(request: RunPairRequest) -> str:
+    """An id that people can read, or a digest where that would be too long or could mean two pairs."""
+    named = f"{request.task_id}#{request.trial}:{request.agent_a}|{request.agent_b}"
+    if len(named) <= 400 and "|" not in request.agent_a + request.agent_b:
+        return named
+    return digest("pair", [request.task_id, request.trial, request.agent_a, request.agent_b])
 
 
 def _episode(request: RunPairRequest, agent: str, messages: Sequence[Message], success: bool | None) -> Episode:
@@ -72,19 +75,13 @@ def _episode(request: RunPairRequest, agent: str, messages: Sequence[Message], s
     return Episode(trajectory=trajectory, checks=checks)
 
 
-def _store(request: RunPairRequest, spec: JudgingSpec, record: Record, deps: Deps) -> _Plan:
-    with deps.store.write() as connection:
-        ingest(connection, ensure_audit(connection, request.audit), "run_pair", [record])
-        audit = judging_records.read_audit(connection, request.audit)
-    judge_id = judge_fingerprint(judge_of(spec))
-    return _Plan(audit, list(pair_cells(audit.audit_id, judge_id, [_pair_id(record)], request.repeats)))
-
-
-def _stored_result(deps: Deps, spec: JudgingSpec, record: Record, run: RunReport, plan: _Plan) -> RunPairResult:
+def _stored_result(
+    deps: Deps, spec: JudgingSpec, record: Record, run: RunReport, plan: Sequence[PlannedCell]
+) -> RunPairResult:
     judge_id = judge_fingerprint(judge_of(spec))
     with deps.store.read() as connection:
-        rows = queries.read_pair_rows(connection, plan.audit.audit_id, _pair_id(record))
-        verdicts = judging_records.read_verdicts(connection, [cell.cell_id for cell in plan.cells])
+        rows = queries.read_pair_rows(connection, audit_id(run.audit), _pair_id(record))
+        verdicts = judging_records.read_verdicts(connection, [cell.cell_id for cell in plan])
     row = next((row for row in rows if row["judge_fingerprint"] == judge_id), None)
     return _result(spec, record, run).model_copy(update={"row": row, "verdicts": runs.shown_verdicts(verdicts)})
 

@@ -32,8 +32,7 @@ def summarize(request: SummarizeRequest, store: Store) -> AuditSummary:
     sections = judge_sections(counts, chosen) if chosen else audit_sections(counts)
     return AuditSummary(
         audit=request.audit,
-        simulated=counts.simulated,
-        marked=MARK if counts.simulated else None,
+        marked=MARK if sections.simulated else None,
         judge=chosen.label if chosen else None,
         judges=None if chosen or not found else {e.label: _only(judge_sections(counts, e), request) for e in found},
         **dict(_only(sections, request)),
@@ -52,10 +51,11 @@ def _choose(found: Sequence[Entry], request: SummarizeRequest) -> Entry | None:
 
 def _only(sections: Sections, request: SummarizeRequest) -> Sections:
     """Only the sections asked for; companions such as pass_hat_k_intervals go with theirs."""
-    if request.sections is None:
+    if not request.sections:
         return sections
     wanted = tuple(request.sections)
-    dropped = [name for name in Sections.model_fields if name != "why" and not name.startswith(wanted)]
+    sectional = Sections.model_fields.keys() - {"simulated", "why"}
+    dropped = [name for name in sectional if not name.startswith(wanted)]
     why = {name: reason for name, reason in sections.why.items() if name in wanted}
     return sections.model_copy(update={**dict.fromkeys(dropped), "why": why})
 

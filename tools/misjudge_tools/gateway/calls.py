@@ -13,6 +13,12 @@ from pydantic import Field, field_validator
 from misjudge_storage.errors import GatewayError
 from misjudge_storage.types import Name, Value
 
+NO_KEY = (
+    "No gateway key is configured. Set TAOTOKEN_API_KEY, or use judge=local (a small real model, no key) "
+    "or judge=simulated (made-up verdicts, no key)."
+)
+"""The three ways on."""
+
 
 class ChatTurn(Value):
     """One message of a request."""

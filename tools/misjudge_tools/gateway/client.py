@@ -23,7 +23,7 @@ from misjudge_storage.errors import (
 )
 from misjudge_tools.gateway.addresses import is_loopback, normalise_base_url, other_form
 from misjudge_tools.gateway.backoff import backoff, retry_after
-from misjudge_tools.gateway.calls import Attempt, Call, Exchange
+from misjudge_tools.gateway.calls import NO_KEY, Attempt, Call, Exchange
 from misjudge_tools.gateway.clock import Clock, SystemClock
 from misjudge_tools.gateway.parameters import Shape, effective_params, encode, narrowed, request_body
 from misjudge_tools.gateway.replies import Answer, Fault, Problem, Reply, read_answer
@@ -34,10 +34,6 @@ if TYPE_CHECKING:
 LARGER = 4
 """How many times the token limit grows for the one retry of a truncated reply."""
 
-_NO_KEY = (
-    "No key is set for the gateway. Set TAOTOKEN_API_KEY, or use judge=local (a small model on this machine) "
-    "or judge=simulated (made-up verdicts)."
-)
 _BAD_KEY = (
     "The key for the gateway holds spaces, quotes or letters that no key has. Copy it again into TAOTOKEN_API_KEY."
 )
@@ -214,7 +210,7 @@ class HttpGateway:
 def _usable(key: str) -> str:
     key = key.strip()
     if not key:
-        raise MissingKey(_NO_KEY)
+        raise MissingKey(NO_KEY)
     if not re.fullmatch(r"[\x21\x23-\x26\x28-\x7e]+", key):
         raise InvalidInput(_BAD_KEY)
     return key

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
@@ -185,7 +186,7 @@ def _header(path: Path, reader: Iterator[list[str]]) -> list[str]:
             f"{path}: column {names.index('') + 1} has no name in the header row. Name it or remove it "
             "(pandas leaves its index unnamed; write with index=False)."
         )
-    twice = next((name for name in names if names.count(name) > 1), None)
+    twice = next((name for name, times in Counter(names).items() if times > 1), None)
     if twice is not None:
         raise InvalidInput(f"{path}: the header row names {twice[:60]!r} twice. Give each column its own name.")
     return names

@@ -29,6 +29,7 @@ def _record(row: Row) -> Record:
     log = Log(
         role=role,
         model=text(fields, "model") or "",
+        pair_id=text(fields, "pair_id"),
         turn=whole(fields, "turn"),
         prompt_hash=text(fields, "prompt_hash"),
         prompt_version=text(fields, "prompt_version"),

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
-from itertools import combinations, groupby
+from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
@@ -88,21 +88,25 @@ class _Scored(NamedTuple):
 def read_responses(path: Path, mapping: TableMapping) -> Iterator[Record | BadRecord]:
     """Records of a table with one response per row; bad rows come first. `mapping` is complete. Raises InvalidInput.
 
-    Rows wait for the rest of their task in a private temporary database on disk, so memory holds one task.
+    Rows wait for the rest of their task in a private temporary database on disk, so memory holds one task. The
+    iterator may move between threads.
     """
     parse = partial(parse_response, layout_of(mapping))
     try:
-        with closing(sqlite3.connect("")) as spool:
-            spool.execute("CREATE TABLE response (task TEXT, line INTEGER, data TEXT)")
+        with closing(sqlite3.connect("", check_same_thread=False)) as spool:
+            spool.execute("CREATE TABLE response (line INTEGER PRIMARY KEY, task TEXT, data TEXT)")
             for entry in parse_rows(read_rows(path), parse):
                 if isinstance(entry, BadRecord):
                     yield entry
                     continue
-                values = (entry.task.task_id, entry.line, entry.model_dump_json())
+                values = (entry.line, entry.task.task_id, entry.model_dump_json())
                 spool.execute("INSERT INTO response VALUES (?, ?, ?)", values)
-            for _, responses in groupby(_by_task(spool), lambda response: response.task.task_id):
+            spool.execute("CREATE INDEX by_task ON response (task, line)")
+            for (task,) in spool.execute("SELECT task FROM response GROUP BY task ORDER BY min(line)"):
+                rows = spool.execute("SELECT data FROM response WHERE task = ? ORDER BY line", (task,))
+                responses = (Response.model_validate_json(data) for (data,) in rows)
                 yield from _task_records(_merged(_bounded(path, responses)))
-    except sqlite3.Error:
+    except sqlite3.OperationalError:
         raise InvalidInput(
             f"{path}: the temporary folder has no room to group the responses by task. Free space there or set TMPDIR."
         ) from None
@@ -121,15 +125,6 @@ def parse_response(layout: Layout, row: Row) -> Response:
         scores=tuple(JudgeScore(judge or column, number(column, row.fields.get(column))) for column in columns),
         checks=tuple(checks_of(layout, row)),
     )
-
-
-def _by_task(spool: sqlite3.Connection) -> Iterator[Response]:
-    query = (
-        "SELECT data FROM response JOIN (SELECT task, min(line) AS first FROM response GROUP BY task) USING (task) "
-        "ORDER BY first, line"
-    )
-    for (data,) in spool.execute(query):
-        yield Response.model_validate_json(data)
 
 
 def _bounded(path: Path, responses: Iterable[Response]) -> list[Response]:

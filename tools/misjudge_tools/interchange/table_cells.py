@@ -12,7 +12,7 @@ from typing import Any
 
 from misjudge_storage.types import Order, Preference, RecordError
 
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 _WHOLE_AS_FLOAT = re.compile(r"(-?\d+)\.0+", re.ASCII)
 _LARGEST_WHOLE = 2**53
@@ -23,16 +23,8 @@ _WORDS: dict[Preference, tuple[str, ...]] = {
     "B": ("b>a", "b>>a", "a<b", "a<<b", "b wins", "b is better"),
     "tie": (
         *("tie", "tied", "draw", "equal", "same", "both", "neither", "no preference", "a=b", "b=a", "a==b", "b==a"),
-        *(
-            "both good",
-            "bothgood",
-            "both bad",
-            "bothbad",
-            "tie (both good)",
-            "tie (both bad)",
-            "tie (bothbad)",
-            "[[c]]",
-        ),
+        *("both good", "bothgood", "both bad", "bothbad", "[[c]]"),
+        *("tie (both good)", "tie (both bad)", "tie (bothbad)"),
     ),
 }
 _SIDES: tuple[tuple[str, Preference], ...] = (("a", "A"), ("b", "B"))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
+from typing import NamedTuple
 
 from misjudge_tools.interchange.files import Row
 from misjudge_tools.interchange.table_cells import folded, preference
@@ -47,7 +48,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "task": ("task_id", "question_id", "prompt_id", "instruction_id", "task", "id"),
 }
 _TWO_SIDED: Mapping[str, tuple[str, ...]] = {
-    "": ("response", "answer", "output", "completion", "assistant", "candidate", "text", "conversation"),
+    "": ("", "response", "answer", "output", "completion", "assistant", "candidate", "text", "conversation"),
     "agent": ("agent", "model", "system", "generator"),
     "score": ("score", "judge_score", "rating"),
     "reward": ("reward",),
@@ -55,6 +56,13 @@ _TWO_SIDED: Mapping[str, tuple[str, ...]] = {
 }
 _SUFFIXES = (("a", "b"), ("1", "2"), ("0", "1"), ("left", "right"))
 _DOUBTFUL = frozenset({"human", "annotation", "label", "preference", "choice", "decision"})
+
+_Free = Callable[[str], str | None]
+
+
+class _Sides(NamedTuple):
+    a: str
+    b: str
 
 
 def guess_mapping(header: Sequence[str], first_rows: Sequence[Row], given: TableMapping) -> TableMapping:
@@ -69,16 +77,19 @@ def guess_mapping(header: Sequence[str], first_rows: Sequence[Row], given: Table
     if len(given.names("winner")) > 1:
         chosen = {**dict.fromkeys(OF_ONE_JUDGE, ()), **chosen}
     mapping = given
+    by_name: dict[str, list[str]] = {}
+    for name in header:
+        by_name.setdefault(_plain_name(name), []).append(name)
 
-    def free() -> dict[str, str]:
+    def free(common: str) -> str | None:
         taken = {name for names in chosen.values() for name in names}
-        return {_plain_name(name): name for name in reversed(header) if name not in taken}
+        return next((column for column in by_name.get(common, ()) if column not in taken), None)
 
     if not given.per_response:
-        chosen |= dict(_two_sided(free(), chosen))
+        chosen |= dict(_two_sided(free, chosen))
     for role in _NAMES:
         if role in roles and role not in chosen:
-            column = _one_column(role, free(), mapping, first_rows)
+            column = _one_column(role, free, mapping, first_rows)
             if column is not None:
                 chosen[role] = (column,)
         ordered = tuple(RoleColumns(role, chosen[role]) for role in roles if role in chosen)
@@ -92,33 +103,31 @@ def _plain_name(name: str) -> str:
     return re.sub(r"[\s_.-]+", "_", split.casefold())
 
 
-def _two_sided(by_name: Mapping[str, str], chosen: Mapping[str, tuple[str, ...]]) -> Iterator[RoleColumns]:
+def _two_sided(free: _Free, chosen: Mapping[str, tuple[str, ...]]) -> Iterator[RoleColumns]:
     for stem, nouns in _TWO_SIDED.items():
         roles = ("a", "b") if stem == "" else (f"{stem}_a", f"{stem}_b")
-        if any(role in chosen for role in roles):
-            continue
-        bare = [by_name[side] for side in ("a", "b") if side in by_name and stem == ""]
-        found = bare if len(bare) == 2 else next(_side_columns(nouns, by_name), None)
+        found = None if any(role in chosen for role in roles) else _side_columns(nouns, free)
         if found is not None:
-            yield RoleColumns(roles[0], (found[0],))
-            yield RoleColumns(roles[1], (found[1],))
+            yield RoleColumns(roles[0], (found.a,))
+            yield RoleColumns(roles[1], (found.b,))
 
 
-def _side_columns(nouns: Sequence[str], by_name: Mapping[str, str]) -> Iterator[Sequence[str]]:
+def _side_columns(nouns: Sequence[str], free: _Free) -> _Sides | None:
     for (first, second), noun in product(_SUFFIXES, nouns):
-        for form in (f"{noun}_{{}}", f"{{}}_{noun}"):
-            names = (form.format(first), form.format(second))
-            if names[0] in by_name and names[1] in by_name:
-                yield by_name[names[0]], by_name[names[1]]
+        for form in (f"{noun}_{{}}", f"{{}}_{noun}") if noun else ("{}",):
+            a, b = free(form.format(first)), free(form.format(second))
+            if a is not None and b is not None:
+                return _Sides(a, b)
+    return None
 
 
-def _one_column(role: str, free: Mapping[str, str], mapping: TableMapping, rows: Sequence[Row]) -> str | None:
+def _one_column(role: str, free: _Free, mapping: TableMapping, rows: Sequence[Row]) -> str | None:
     names = _NAMES[role]
     if role == "task" and mapping.names("prompt"):
         # A number of the row would tear the two orders of one pair apart; the prompt identifies the task.
         names = tuple(name for name in names if name != "id")
     for name in names:
-        column = free.get(name)
+        column = free(name)
         if column is not None and (name not in _DOUBTFUL or _may_hold_verdicts(role, column, mapping, rows)):
             return column
     return None

@@ -57,9 +57,9 @@ def verdict_cell(layout: Layout, row: Row, column: str) -> Preference | None:
 
 
 def task_of(layout: Layout, row: Row) -> Task:
-    """The row's task: by its column, else by its prompt, else by its line."""
+    """The row's task: by its column, else by its prompt, else by its pair's id, else by its line."""
     prompt = text(layout, row, "prompt")
-    derived = digest("task", prompt) if prompt.strip() else f"row-{row.line}"
+    derived = digest("task", prompt) if prompt.strip() else name(layout, row, "pair_id") or f"row-{row.line}"
     return Task(
         task_id=name(layout, row, "task") or derived,
         prompt=prompt,

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from misjudge_storage.errors import InvalidInput, MissingKey
 from misjudge_storage.hashing import canonical
 from misjudge_storage.types import Form, Judge, Scale, Value
 from misjudge_tools.deps import GatewaySettings
-from misjudge_tools.gateway.calls import Gateway
+from misjudge_tools.gateway.calls import NO_KEY, Gateway
 from misjudge_tools.judging.prompts import Language, PromptName, PromptTemplate, load_prompt
+from misjudge_tools.judging.verdicts import pair_schema, satisfaction_schema
 
 SCALES: Mapping[Form, Scale] = {
     "pairwise": Scale(low=0, high=5),
@@ -21,10 +22,7 @@ PROMPTS: Mapping[Form, PromptName] = {"pairwise": "judge_pair", "satisfaction": 
 MAX_TOKENS: Mapping[str, int] = {"gateway": 1024, "simulated": 1024, "local": 160}
 PLANTED = {"position": 0.2, "politeness": 0.4, "noise": 0.05, "lenience": 0.6, "seed": 7}
 """The faults of `judge=simulated`, as shares of calls."""
-NO_KEY = (
-    "No gateway key is configured. Set TAOTOKEN_API_KEY, or use judge=local (a small real model, no key) "
-    "or judge=simulated (no key, planted biases)."
-)
+LOCAL_REASON_CHARS = 100
 
 
 class JudgingSpec(Value):
@@ -81,6 +79,25 @@ def judge_of(spec: JudgingSpec) -> Judge:
         scale=SCALES[spec.form],
         simulated=spec.kind == "simulated",
     )
+
+
+def reply_schema(spec: JudgingSpec) -> str:
+    """JSON text of the schema that a reply must fit."""
+    scale = SCALES[spec.form]
+    schema = pair_schema(scale) if spec.form == "pairwise" else satisfaction_schema(scale)
+    return canonical(_narrow(schema, scale) if spec.kind == "local" else schema)
+
+
+def _narrow(schema: dict[str, Any], scale: Scale) -> dict[str, Any]:
+    """The schema with short strings and six scores: the local model writes endless digits and reasons otherwise."""
+    low, high = scale.low or 0, scale.high or 1
+    scores = {"enum": [low + step * (high - low) / 5 for step in range(6)]}
+    narrow = {"number": scores, "string": {"type": "string", "maxLength": LOCAL_REASON_CHARS}}
+    fields = {
+        name: field if "enum" in field else narrow.get(field["type"], field)
+        for name, field in schema["properties"].items()
+    }
+    return {**schema, "properties": fields}
 
 
 @asynccontextmanager

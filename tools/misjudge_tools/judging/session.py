@@ -14,23 +14,21 @@ from uuid import uuid4
 from misjudge_storage import judging_records as records
 from misjudge_storage.engine import Store
 from misjudge_storage.errors import GatewayError
-from misjudge_storage.hashing import canonical, template_hash
+from misjudge_storage.hashing import template_hash
 from misjudge_storage.judging_records import AuditRow, CellResult, PairSubject, PairTruth, TrajectorySubject
 from misjudge_storage.rows import Row, judge_fingerprint, log_row, satisfaction_row, verdict_row
 from misjudge_storage.run_records import PlannedCell
 from misjudge_storage.types import Judge, Log, Order, Preference, Satisfaction, Task, UnscoredReason, Verdict
 from misjudge_tools.gateway.calls import Call, ChatTurn, Exchange
-from misjudge_tools.judging.choice import MAX_TOKENS, JudgingSpec, OpenGateway, judge_of, template_of
+from misjudge_tools.judging.choice import MAX_TOKENS, JudgingSpec, OpenGateway, judge_of, reply_schema, template_of
 from misjudge_tools.judging.pairing import Fenced, show_one, show_pair, transcript
 from misjudge_tools.judging.prompts import RenderedPrompt, render
 from misjudge_tools.judging.verdicts import (
     PairReading,
     ReplyForm,
     SatisfactionReading,
-    pair_schema,
     read_pair,
     read_satisfaction,
-    satisfaction_schema,
 )
 
 JSON_FORM = ReplyForm()
@@ -65,8 +63,7 @@ class JudgingSession:
         self.judge = judge_of(spec)
         self.judge_id = judge_fingerprint(self.judge)
         self.template = template_of(spec)
-        schema = pair_schema(self.judge.scale) if spec.form == "pairwise" else satisfaction_schema(self.judge.scale)
-        self._schema = canonical(schema)
+        self._schema = reply_schema(spec)
 
     def show(self, cells: Sequence[PlannedCell]) -> dict[str, Shown]:
         """What each cell's judge will see, by cell id. Reads the store."""

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
+from time import monotonic
+from typing import NamedTuple
+
+from sqlalchemy import Connection
 
 from misjudge_storage import judging_records, run_records
 from misjudge_storage.engine import Store
-from misjudge_storage.errors import InvalidInput
-from misjudge_storage.ingest import ensure_judge
-from misjudge_storage.judging_records import AuditRow, StoredVerdict
+from misjudge_storage.errors import Conflict, InvalidInput, RunStopped
+from misjudge_storage.ingest import ensure_audit, ensure_judge, ingest
+from misjudge_storage.judging_records import StoredVerdict
+from misjudge_storage.rows import audit_id
 from misjudge_storage.run_records import PlannedCell, RunRow
+from misjudge_storage.types import Record
 from misjudge_tools.deps import Deps
 from misjudge_tools.judging.choice import JudgingSpec, judge_of
 from misjudge_tools.requests import JudgingRequest
@@ -21,6 +28,15 @@ FREE_CALLS = 200
 """More planned calls than this to a gateway that may cost money need `max_calls`."""
 OPEN_STATES = frozenset({"queued", "running"})
 RESUMABLE = frozenset({"lost", "failed", "cancelled", "queued"})
+POLL_SECONDS = 0.5
+"""How often a run that another process works on is looked at."""
+
+
+class PlannedRun(NamedTuple):
+    """A stored run, and how many cells of its plan had a result before."""
+
+    run_id: str
+    already_stored: int
 
 
 def run_report(store: Store, run_id: str) -> RunReport:
@@ -42,6 +58,15 @@ def run_report(store: Store, run_id: str) -> RunReport:
     )
 
 
+def standing(deps: Deps, run_id: str) -> RunReport:
+    """As `run_report`, also where the store could not take note of how the run ended in this process."""
+    report = run_report(deps.store, run_id)
+    ended = deps.worker.unsaved_end(run_id)
+    if ended is None:
+        return report
+    return report.model_copy(update={**ended._asdict(), "next": _resume(run_id)})
+
+
 def planned_report(audit: str, operation: str, calls: int) -> RunReport:
     """The answer to a dry run."""
     again = "call again without dry_run"
@@ -52,8 +77,18 @@ def _next_step(run: RunRow) -> str | None:
     if run.state in OPEN_STATES and run.live:
         return f"runs(action='wait', run='{run.run_id}')"
     if run.state in RESUMABLE:
-        return f"runs(action='resume', run='{run.run_id}')"
+        return _resume(run.run_id)
     return None
+
+
+def _resume(run_id: str) -> str:
+    return f"runs(action='resume', run='{run_id}')"
+
+
+def stored_before(store: Store, plan: Sequence[PlannedCell]) -> int:
+    """How many cells of a plan have a stored result."""
+    with store.read() as connection:
+        return len(judging_records.stored_cells(connection, [cell.cell_id for cell in plan]))
 
 
 def refuse_unbounded(spec: JudgingSpec, planned: int, max_calls: int | None) -> None:
@@ -68,30 +103,72 @@ def refuse_unbounded(spec: JudgingSpec, planned: int, max_calls: int | None) -> 
 
 
 def store_plan(
-    deps: Deps, audit: AuditRow, operation: str, spec: JudgingSpec, request: JudgingRequest, plan: Sequence[PlannedCell]
-) -> str:
-    """Store the run of this plan minus what is stored (or find the run of the same `request_key`); its id."""
+    deps: Deps,
+    operation: str,
+    spec: JudgingSpec,
+    request: JudgingRequest,
+    plan: Sequence[PlannedCell],
+    given: Record | None = None,
+) -> PlannedRun:
+    """Store the run of this plan minus what is stored, with the record that the request itself gave, all or nothing.
+
+    A `request_key` that is known attaches to its run. Raises InvalidInput or Conflict.
+    """
+    audit = audit_id(request.audit)
     with deps.store.write() as connection:
-        if request.request_key is not None:
-            known = run_records.run_with_key(connection, request.request_key)
-            if known is not None:
-                return known
-        ensure_judge(connection, audit.audit_id, judge_of(spec))
         stored = judging_records.stored_cells(connection, [cell.cell_id for cell in plan])
         cells = minus_stored(plan, stored)
+        known = None if request.request_key is None else run_records.run_with_key(connection, request.request_key)
+        if known is not None:
+            return _attach(connection, known, operation, spec, plan, cells)
         refuse_unbounded(spec, len(cells), request.max_calls)
-        return run_records.create_run(
-            connection, audit.audit_id, operation, spec.model_dump_json(), request.request_key, cells
+        if given is not None:
+            ingest(connection, ensure_audit(connection, request.audit), operation, [given])
+        ensure_judge(connection, audit, judge_of(spec))
+        run_id = run_records.create_run(
+            connection, audit, operation, spec.model_dump_json(), request.request_key, cells
         )
+        return PlannedRun(run_id, len(stored))
+
+
+def _attach(
+    connection: Connection,
+    run_id: str,
+    operation: str,
+    spec: JudgingSpec,
+    plan: Sequence[PlannedCell],
+    open_cells: Sequence[PlannedCell],
+) -> PlannedRun:
+    """The run of a repeated call. Raises Conflict where its key was used for other work."""
+    run = run_records.read_run(connection, run_id)
+    mine = run_records.cell_ids(connection, run_id)
+    same = (run.operation, run.request_json) == (operation, spec.model_dump_json())
+    if not same or any(cell.cell_id not in mine for cell in open_cells):
+        raise Conflict(
+            f"This request_key belongs to run {run_id}, which has another plan. Use a new key, or leave it out."
+        )
+    return PlannedRun(run_id, sum(cell.cell_id not in mine for cell in plan))
 
 
 async def carry_out(deps: Deps, run_id: str, wait_s: float) -> RunReport:
     """Work on the run in this process (or watch another's work) for `wait_s` seconds; how it stands then."""
-    report = await asyncio.to_thread(run_report, deps.store, run_id)
+    report = await asyncio.to_thread(standing, deps, run_id)
     if report.state in RESUMABLE:
-        await deps.worker.start(run_id)
-    await deps.worker.wait(run_id, wait_s)
-    return await asyncio.to_thread(run_report, deps.store, run_id)
+        with suppress(RunStopped):  # another process was quicker to take it
+            await deps.worker.start(run_id)
+    return await watch(deps, run_id, wait_s)
+
+
+async def watch(deps: Deps, run_id: str, seconds: float) -> RunReport:
+    """Until the run ends, here or in another process, at most `seconds`; how it stands then."""
+    until = monotonic() + seconds
+    await deps.worker.wait(run_id, seconds)
+    while True:
+        report = await asyncio.to_thread(standing, deps, run_id)
+        left = until - monotonic()
+        if report.state != "running" or run_id in deps.worker.active or left <= 0:
+            return report
+        await asyncio.sleep(min(left, POLL_SECONDS))
 
 
 def shown_verdicts(verdicts: Sequence[StoredVerdict]) -> tuple[VerdictShown, ...]:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import traceback
 from collections import deque
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, suppress
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import NamedTuple, TypeVar
 from uuid import uuid4
@@ -22,6 +23,7 @@ from misjudge_storage.errors import MisjudgeError, RunStopped
 from misjudge_storage.run_records import PlannedCell, RunRow
 from misjudge_storage.types import RunState
 from misjudge_tools.judging.session import Judged, JudgingSession, Shown
+from misjudge_tools.results import record_uri
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -32,6 +34,13 @@ MOST_UNREADABLE = 4
 """A judge of which more than 20 % of the first 20 replies cannot be read stops the run."""
 
 OpenSession = Callable[[RunRow], AbstractAsyncContextManager[JudgingSession]]
+
+
+class Ended(NamedTuple):
+    """How a run ended in this process, and why it did not get to the end of its plan."""
+
+    state: RunState
+    reason: str | None
 
 
 class _Active(NamedTuple):
@@ -48,13 +57,33 @@ class Worker:
         self._concurrency = concurrency
         self._owner = uuid4().hex
         self._active: dict[str, _Active] = {}
+        self._starting: dict[str, asyncio.Task[None]] = {}
+        self._unsaved: dict[str, Ended] = {}
+        self._closing = False
+
+    @property
+    def active(self) -> tuple[str, ...]:
+        """Ids of the runs that this process works on."""
+        return tuple(self._active)
 
     async def start(self, run_id: str) -> None:
         """Work on the run, unless it is worked on already. Raises RunStopped when another process holds it."""
+        beginning = self._starting.get(run_id)
+        if beginning is None:
+            beginning = self._starting[run_id] = asyncio.create_task(self._begin(run_id))
+            beginning.add_done_callback(lambda _: self._starting.pop(run_id, None))
+        # Shielded: a caller that is cancelled here must not leave a claimed run that nobody works on.
+        await asyncio.shield(beginning)
+
+    async def _begin(self, run_id: str) -> None:
         if run_id in self._active:
-            return
+            active = self._active[run_id]
+            if not active.stop.is_set():
+                return
+            await asyncio.wait([active.task])
         if not await self._write(partial(run_records.claim, run_id=run_id, owner=self._owner)):
             raise RunStopped(f"Run {run_id} is worked on by another process; `runs` wait shows its progress.")
+        self._unsaved.pop(run_id, None)
         stop = asyncio.Event()
         # Not a child of the request's scope: a client that cancels or times out detaches, it does not stop the run.
         task = asyncio.create_task(self._work(run_id, stop), name=run_id)
@@ -73,8 +102,14 @@ class Worker:
         self._active[run_id].stop.set()
         return True
 
+    def unsaved_end(self, run_id: str) -> Ended | None:
+        """How a run ended that the store could not take note of, such as on a full disk."""
+        return self._unsaved.get(run_id)
+
     async def aclose(self, grace_s: float = 5) -> None:
         """Stop every run: drain what is in flight for `grace_s` seconds, then give up on it."""
+        self._closing = True
+        await asyncio.gather(*self._starting.values(), return_exceptions=True)
         active = list(self._active.values())
         for run in active:
             run.stop.set()
@@ -85,59 +120,75 @@ class Worker:
             await asyncio.gather(*late, return_exceptions=True)
 
     async def _work(self, run_id: str, stop: asyncio.Event) -> None:
-        state: RunState = "lost"
-        reason: str | None = "the process ended; resume it to go on"
+        ended = Ended("lost", "the process ended; resume it to go on")
         beat = asyncio.create_task(self._keep_lease(run_id, stop))
         try:
-            await self._execute(run_id, stop)
-            state, reason = ("cancelled", "stopped; resume it to go on") if stop.is_set() else ("done", None)
+            ended = await self._execute(run_id, stop)
         except MisjudgeError as error:
-            state, reason = "failed", str(error)
+            ended = Ended("failed", str(error))
             log.warning("run ended early: %s", type(error).__name__, extra={"run": run_id})
         except Exception as error:
-            state, reason = "failed", f"internal error ({type(error).__name__}); see the log"
-            log.error("run failed: %s", type(error).__name__, extra={"run": run_id}, exc_info=True)
+            ended = Ended("failed", f"internal error ({type(error).__name__}); see the log")
+            # Without the error's own text, which may quote a row: replies stay out of logs.
+            place = "".join(traceback.format_tb(error.__traceback__))
+            log.error("run failed: %s\n%s", type(error).__name__, place, extra={"run": run_id})
         finally:
             beat.cancel()
-            with suppress(MisjudgeError):
-                await self._write(
-                    partial(run_records.finish, run_id=run_id, owner=self._owner, state=state, reason=reason)
-                )
+            await self._end(run_id, ended)
 
-    async def _execute(self, run_id: str, stop: asyncio.Event) -> None:
+    async def _end(self, run_id: str, ended: Ended) -> None:
+        state, reason = ended
+        try:
+            await self._write(partial(run_records.finish, run_id=run_id, owner=self._owner, state=state, reason=reason))
+        except Exception as error:
+            self._unsaved[run_id] = ended
+            log.error("end of run not stored: %s", type(error).__name__, extra={"run": run_id})
+
+    async def _execute(self, run_id: str, stop: asyncio.Event) -> Ended:
         with self._store.read() as connection:
             run = run_records.read_run(connection, run_id)
-            progress = run_records.progress(connection, run_id)
-        if progress.done == progress.total:
-            return
+            before = run_records.progress(connection, run_id)
+        if before.done == before.total:
+            return Ended("done", None)
         async with self._open_session(run) as session:
             feed = _Feed(self._store, session, run_id, stop)
-            tally = _Tally(run)
-            askers = min(self._concurrency, progress.total - progress.done)
+            tally = _Tally(run, before.done)
             async with asyncio.TaskGroup() as group:
-                for _ in range(askers):
+                for _ in range(min(self._concurrency, before.total - before.done)):
                     group.create_task(self._ask_cells(feed, session, tally))
         if tally.trouble is not None:
             raise tally.trouble
+        with self._store.read() as connection:
+            after = run_records.progress(connection, run_id)
+        if after.done == after.total:
+            return Ended("done", None)
+        if self._closing:
+            return Ended("lost", "the process ended; resume it to go on")
+        return Ended("cancelled", "stopped; resume it to go on")
 
     async def _ask_cells(self, feed: _Feed, session: JudgingSession, tally: _Tally) -> None:
-        while (work := await feed.next()) is not None:
-            cell, shown = work
-            judged = await session.ask(cell, shown)
-            try:
+        try:
+            while (work := await feed.next()) is not None:
+                cell, shown = work
+                judged = await session.ask(cell, shown)
                 await self._write(partial(judging_records.store_result, result=judged.result))
-            except MisjudgeError as error:
-                tally.trouble = error
-            else:
                 log.debug("cell stored", extra={"run": feed.run_id, "cell": cell.cell_id})
                 tally.count(judged)
-            if tally.trouble is not None:
-                feed.stop()  # the other askers finish what is in flight, so that nothing paid for is lost
+                if tally.trouble is not None:
+                    feed.stop()
+        except Exception as error:
+            # The other askers finish what is in flight, so that nothing paid for is lost.
+            tally.trouble = tally.trouble or error
+            feed.stop()
 
     async def _keep_lease(self, run_id: str, stop: asyncio.Event) -> None:
         while True:
             await asyncio.sleep(run_records.RENEW_SECONDS)
-            if not await self._write(partial(run_records.renew, run_id=run_id, owner=self._owner)):
+            try:
+                held = await self._write(partial(run_records.renew, run_id=run_id, owner=self._owner))
+            except MisjudgeError:  # a store that is busy or full now may take the next one
+                continue
+            if not held:
                 stop.set()
                 return
 
@@ -187,10 +238,11 @@ class _Feed:
 class _Tally:
     """Watches the first replies: a judge that cannot be read, or cannot be reached at all, ends the run."""
 
-    def __init__(self, run: RunRow) -> None:
-        self.trouble: MisjudgeError | None = None
+    def __init__(self, run: RunRow, done: int) -> None:
+        self.trouble: Exception | None = None
         self._audit = run.audit
-        self._replies = 0
+        # A run that goes on behind its first replies was resumed by somebody who has seen them.
+        self._replies = done
         self._unreadable: list[str] = []
 
     def count(self, judged: Judged) -> None:
@@ -202,7 +254,7 @@ class _Tally:
         if not judged.readable:
             self._unreadable.append(str(judged.result.logs[-1]["log_id"]))
         if self._replies == FIRST_REPLIES and len(self._unreadable) > MOST_UNREADABLE:
-            examples = ", ".join(f"misjudge://audits/{self._audit}/logs/{log_id}" for log_id in self._unreadable[:3])
+            examples = ", ".join(record_uri(self._audit, "logs", log_id) for log_id in self._unreadable[:3])
             self.trouble = RunStopped(
                 f"{len(self._unreadable)} of the first {FIRST_REPLIES} replies hold no readable verdict, so the run "
                 f"was stopped. Read three of them ({examples}), then change the judge or its prompt; resuming goes on."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import exp, lgamma, log, log1p, pi
 from statistics import NormalDist
 
@@ -11,6 +12,7 @@ def normal_quantile(p: float) -> float:
     return NormalDist().inv_cdf(p)
 
 
+@lru_cache(maxsize=256)
 def student_t_quantile(p: float, df: int) -> float:
     """The point below which Student's t with `df` ≥ 1 degrees of freedom falls with probability `p`.
 

@@ -106,7 +106,7 @@ def clustered_rate(sums: ClusterSums, level: float = LEVEL) -> Rate:
     if sums.n == 0:
         return plain_rate(0, 0)
     rate = sums.k / sums.n
-    low, high = score_interval(rate, _ratio_variance(sums), sums.clusters, most=sums.n, level=level)
+    low, high = pooled_interval(rate, sums, level)
     return Rate(rate=rate, k=sums.k, n=sums.n, low=low, high=high)
 
 

@@ -38,33 +38,35 @@ def entries(counts: AuditCounts) -> list[Entry]:
 
 
 def judge_sections(counts: AuditCounts, entry: Entry) -> Sections:
-    """What is said of one judge, or of one judge on one subset."""
+    """What is said of one judge, or of one judge on one subset (then only what is counted by pairs)."""
     mine = {judge.form: judge for judge in counts.judges if judge.label == entry.judge}
     paired, scored = mine.get("pairwise"), mine.get("satisfaction")
     ids = {judge.judge_id for judge in mine.values()}
     alone = len(ids) == len(counts.judges)
     uses = [use for use in counts.uses if use.judge_id in ids or (alone and use.judge_id is None)]
     group = _pooled(counts.groups, paired, entry.subset)
+    whole = entry.subset is None
     say = _Reasons()
     return Sections(
+        simulated=counts.simulated_episodes or any(judge.simulated for judge in mine.values()),
         pairs=say.why("pairs", NO_PAIRS if group is None else make.pair_counts(group)),
         misselection=say.why("misselection", NO_PAIRS if group is None else make.misselection_section(group)),
         consistency=say.why("consistency", NO_PAIRS if group is None else make.consistency_section(group)),
-        satisfaction=say.why(
-            "satisfaction", WHOLE_ONLY if entry.subset else make.satisfaction_section(scored, counts.scores)
-        ),
+        satisfaction=say.why("satisfaction", make.satisfaction_section(scored, counts.scores) if whole else WHOLE_ONLY),
         ranking=say.why(
             "ranking",
-            WHOLE_ONLY
-            if entry.subset
-            else make.ranking_section(scored, counts.agent_scores, paired, counts.agent_wins),
+            make.ranking_section(scored, counts.agent_scores, paired, counts.agent_wins) if whole else WHOLE_ONLY,
         ),
-        kappa=say.why("kappa", make.kappa_section(counts.labels, None if alone else entry.judge)),
-        unscored=_unscored(counts, ids),
+        kappa=say.why(
+            "kappa", make.kappa_section(counts.labels, None if alone else entry.judge) if whole else WHOLE_ONLY
+        ),
+        unscored=say.why("unscored", _unscored(counts, ids) if whole else WHOLE_ONLY),
         buckets=say.why("buckets", _buckets(counts, paired, entry.subset)),
-        tokens=say.why("tokens", make.token_section(uses, counts.stated_tokens if alone else None)),
-        cost=say.why("cost", make.cost_section(uses)),
-        **_pass_hat(counts, say),
+        tokens=say.why(
+            "tokens", make.token_section(uses, counts.stated_tokens if alone else None) if whole else WHOLE_ONLY
+        ),
+        cost=say.why("cost", make.cost_section(uses) if whole else WHOLE_ONLY),
+        **(_pass_hat(counts, say) if whole else {}),
         why=say.reasons,
     )
 
@@ -79,6 +81,7 @@ def audit_sections(counts: AuditCounts) -> Sections:
     totals = PairCounts(n=counts.pairs.pairs, decidable=counts.pairs.decidable)
     no_pairs = NoData(why="No pair is stored. Import pairs, or run them.")
     return Sections(
+        simulated=counts.simulated_episodes or any(judge.simulated for judge in counts.judges),
         pairs=say.why("pairs", totals if totals.n else no_pairs),
         kappa=say.why("kappa", make.kappa_section(counts.labels)),
         unscored=_unscored(counts, ids),
@@ -108,7 +111,7 @@ def _pass_hat(counts: AuditCounts, say: _Reasons) -> dict[str, Any]:
     if not by_agent:
         say.why("pass_hat_k", NoData(why="No agent has numbered trials with a known outcome."))
         return {}
-    plain = {agent: {k: rate.rate or 0.0 for k, rate in found.items()} for agent, found in by_agent.items()}
+    plain = {agent: {k: passed.rate for k, passed in found.items()} for agent, found in by_agent.items()}
     if len(by_agent) > 1:
         say.why("pass_hat_k", NoData(why="There are several agents: see pass_hat_k_by_agent."))
         return {"pass_hat_k_by_agent": plain}

@@ -27,7 +27,7 @@ class AuditCounts(NamedTuple):
     """The counts of one audit."""
 
     audit: str
-    simulated: bool
+    simulated_episodes: bool
     judges: Sequence[JudgeFacts]
     pairs: PairTotals
     groups: Mapping[Group, GroupCounts]
@@ -51,7 +51,7 @@ def read_counts(store: Store, audit: str) -> AuditCounts:
         graded = records.has_graded_rewards(connection, audit_id)
         return AuditCounts(
             audit=audit,
-            simulated=records.is_simulated(connection, audit_id),
+            simulated_episodes=records.has_simulated_episodes(connection, audit_id),
             judges=records.judges(connection, audit_id),
             pairs=records.pair_totals(connection),
             groups=records.group_counts(connection),

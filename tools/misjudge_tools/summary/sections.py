@@ -22,9 +22,9 @@ from misjudge_tools.stats.agreement import Labels, cohen_kappa
 from misjudge_tools.stats.consistency import ConsistencySums, consistency
 from misjudge_tools.stats.misselection import Misselection, misselection
 from misjudge_tools.stats.ranking import AgentScore, ranking
-from misjudge_tools.stats.rates import ClusterSums, NoData, Rate, Tally
+from misjudge_tools.stats.rates import ClusterSums, NoData, Tally
 from misjudge_tools.stats.satisfaction import ScoreOutcomes, satisfaction_gap
-from misjudge_tools.stats.trials import TaskTrials, pass_hat_k
+from misjudge_tools.stats.trials import PassHat, TaskTrials, pass_hat_k
 from misjudge_tools.summary.values import (
     Bucket,
     ConsistencySection,
@@ -140,18 +140,12 @@ def ranking_section(
     return RankingSection(**found.model_dump(), gate="mean score" if by_score else "win share")
 
 
-def pass_hat_by_agent(trials: Sequence[TrialCount]) -> dict[str, dict[str, Rate]]:
+def pass_hat_by_agent(trials: Sequence[TrialCount]) -> dict[str, dict[str, PassHat]]:
     """Agent → k → pass^k, for agents with repeated trials."""
     agents: dict[str, dict[TaskTrials, int]] = {}
     for row in trials:
         agents.setdefault(row.agent, {})[TaskTrials(row.trials, row.successes)] = row.tasks
-    return {
-        agent: {
-            str(p.k): Rate(rate=p.rate, k=round(p.rate * p.tasks), n=p.tasks, low=p.low, high=p.high)
-            for p in pass_hat_k(tasks)
-        }
-        for agent, tasks in agents.items()
-    }
+    return {agent: {str(found.k): found for found in pass_hat_k(tasks)} for agent, tasks in agents.items()}
 
 
 def kappa_section(labels: Sequence[LabelCount], only: str | None = None) -> dict[str, float | None] | NoData:
@@ -211,12 +205,13 @@ def cost_section(uses: Sequence[Use]) -> CostSection | NoData:
         return NoData(why="No call is logged.")
     by_role: dict[str, float | None] = {}
     unpriced: dict[str, int] = {}
-    sources: dict[str, str | None] = {}
+    sources: dict[str, set[str]] = {}
     for use in uses:
         by_role[use.role] = _plus(use.cost, by_role.get(use.role))
         unpriced[use.role] = unpriced.get(use.role, 0) + use.without_price
-        sources[use.role] = use.price_sources or sources.get(use.role)
-    return CostSection(by_role=by_role, calls_without_price=unpriced, price_sources=sources)
+        sources.setdefault(use.role, set()).update([use.price_source] if use.price_source else [])
+    named = {role: tuple(sorted(found)) for role, found in sources.items()}
+    return CostSection(by_role=by_role, calls_without_price=unpriced, price_sources=named)
 
 
 def _plus(a: N | None, b: N | None) -> N | None:

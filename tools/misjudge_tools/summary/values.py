@@ -14,6 +14,7 @@ from misjudge_storage.types import Value
 from misjudge_tools.stats.misselection import Misselection
 from misjudge_tools.stats.ranking import Disagreement
 from misjudge_tools.stats.rates import Rate
+from misjudge_tools.stats.trials import PassHat
 
 SectionName = Literal[
     "pairs",
@@ -128,19 +129,20 @@ class CostSection(Value):
 
     by_role: dict[str, float | None]
     calls_without_price: dict[str, int]
-    price_sources: dict[str, str | None]
+    price_sources: dict[str, tuple[str, ...]]
 
 
 class Sections(Value):
-    """Everything that is said of one judge, or of an audit that has one."""
+    """Everything that is said of one judge, or of an audit that has one. `simulated` marks made-up results."""
 
+    simulated: bool
     pairs: PairCounts | None = None
     misselection: Misselection | None = None
     consistency: ConsistencySection | None = None
     satisfaction: SatisfactionSection | None = None
     ranking: RankingSection | None = None
     pass_hat_k: dict[str, float] | None = None
-    pass_hat_k_intervals: dict[str, Rate] | None = None
+    pass_hat_k_intervals: dict[str, PassHat] | None = None
     pass_hat_k_by_agent: dict[str, dict[str, float]] | None = None
     kappa: dict[str, float | None] | None = None
     unscored: dict[str, int] | None = None
@@ -157,7 +159,6 @@ class Heading(Value):
 
     schema_number: Literal[1] = Field(default=1, alias="schema")
     audit: str
-    simulated: bool
     marked: str | None = None
     judge: str | None = None
 

@@ -1,0 +1,154 @@
+"""The MCP server: the SDK's low-level Server over one table of tools.
+
+Listing the tools needs their request models only. An operation, the store and the gateway are imported by
+the first call that needs them, so that a client which drops slow servers gets its answer in time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import logging
+from importlib import import_module
+from typing import Any
+
+from mcp.server.lowlevel.server import Server
+from mcp.types import (
+    CallToolRequestParams,
+    CallToolResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    TextContent,
+    Tool,
+    ToolAnnotations,
+)
+from pydantic import BaseModel, ValidationError
+
+from misjudge_server import VERSION
+from misjudge_server.complaints import complaint
+from misjudge_server.fitting import fit
+from misjudge_server.tool_table import INSTRUCTIONS, TOOLS, ToolEntry
+from misjudge_storage.errors import MisjudgeError
+from misjudge_tools.deps import Deps
+
+log = logging.getLogger(__name__)
+
+
+class LazyDeps:
+    """The dependencies of the operations, built by the first call. `given` ones are the caller's to close."""
+
+    def __init__(self, given: Deps | None = None) -> None:
+        self._given = given
+        self._built: Deps | None = None
+        self._lock = asyncio.Lock()
+
+    async def get(self) -> Deps:
+        """Raises StoreError or InvalidInput; the next call tries again."""
+        if self._given is not None:
+            return self._given
+        async with self._lock:
+            if self._built is None:
+                from misjudge_server.deps import build_deps
+                from misjudge_server.settings import load_settings
+
+                self._built = await asyncio.to_thread(lambda: build_deps(load_settings(), confined=True))
+            return self._built
+
+    async def close(self) -> None:
+        """Drain and close what was built here."""
+        if self._built is not None:
+            from misjudge_server.deps import close_deps
+
+            await close_deps(self._built)
+
+
+def build_app(deps: LazyDeps) -> Server[Any]:
+    """The server over these dependencies; both protocol eras are the SDK's."""
+
+    async def list_tools(_: Any, __: PaginatedRequestParams | None) -> ListToolsResult:
+        return ListToolsResult(tools=[tool_of(name, entry) for name, entry in TOOLS.items()])
+
+    async def call_tool(_: Any, params: CallToolRequestParams) -> CallToolResult:
+        return await answer(deps, params.name, params.arguments or {})
+
+    return Server(
+        "misjudge",
+        version=VERSION,
+        title="misjudge",
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
+
+
+def tool_of(name: str, entry: ToolEntry) -> Tool:
+    """A tool as `tools/list` sends it: the flat schema of its request, no output schema."""
+    return Tool(
+        name=name,
+        title=entry.title,
+        description=entry.description,
+        input_schema=schema_of(entry.request),
+        annotations=ToolAnnotations(
+            read_only_hint=entry.reads_only,
+            destructive_hint=False,
+            idempotent_hint=entry.idempotent,
+            open_world_hint=entry.asks_models,
+        ),
+    )
+
+
+def schema_of(request: type[BaseModel]) -> dict[str, Any]:
+    """The JSON schema of a request, without what only eats the size budget: titles, and null beside a default."""
+    schema = request.model_json_schema()
+    schema.pop("description", None)
+    _slim(schema)
+    return schema
+
+
+def _slim(node: Any) -> None:
+    if isinstance(node, list):
+        for item in node:
+            _slim(item)
+    elif isinstance(node, dict):
+        if isinstance(node.get("title"), str):
+            del node["title"]
+        if node.get("default", "") is None:
+            del node["default"]
+            node["anyOf"] = [option for option in node.get("anyOf", []) if option.get("type") != "null"]
+            if len(node["anyOf"]) == 1:
+                node.update(node.pop("anyOf")[0])
+        for value in node.values():
+            _slim(value)
+
+
+async def answer(deps: LazyDeps, name: str, arguments: dict[str, Any]) -> CallToolResult:
+    """The result of one tool call. Every failure is text for the agent, `isError`, without structured content."""
+    entry = TOOLS.get(name)
+    if entry is None:
+        near = difflib.get_close_matches(name, TOOLS, n=1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        return _failed(f"There is no tool {name[:80]!r}.{hint} Tools are: {', '.join(TOOLS)}.")
+    try:
+        request = entry.request.model_validate(arguments)
+    except ValidationError as error:
+        return _failed(complaint(error, entry.request))
+    try:
+        operation = getattr(import_module(entry.module), entry.function)
+        result: BaseModel = await operation(request, await deps.get())
+    except MisjudgeError as error:
+        return _failed(str(error))
+    except Exception as error:
+        log.error("tool %s failed: %s", name, type(error).__name__, exc_info=error)
+        return _failed(f"Internal error in {name} ({type(error).__name__}). The server's log on stderr says more.")
+    return _succeeded(fit(name, result.model_dump(mode="json", by_alias=True)))
+
+
+def _succeeded(structured: dict[str, Any]) -> CallToolResult:
+    # Clients show the model structuredContent only; the text is a line for people.
+    marked = structured.get("marked")
+    text = f"{marked}. See structuredContent." if marked else "See structuredContent."
+    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=structured)
+
+
+def _failed(message: str) -> CallToolResult:
+    return CallToolResult(content=[TextContent(type="text", text=message)], is_error=True)

@@ -1,0 +1,222 @@
+"""The command line: each command parses, calls one operation, prints. `--json` is for machines."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any, TypeVar, get_args
+
+import typer
+from pydantic import BaseModel, ValidationError
+
+from misjudge_server import VERSION
+from misjudge_server.complaints import complaint
+from misjudge_server.logs import set_up_logging
+from misjudge_server.progress import with_progress
+from misjudge_storage.errors import InvalidInput, MisjudgeError, RunStopped
+from misjudge_tools import requests
+from misjudge_tools.deps import Deps
+from misjudge_tools.results import RunReport
+
+R = TypeVar("R")
+Q = TypeVar("Q", bound=BaseModel)
+FAILED = 1
+FORMATS: tuple[str, ...] = get_args(requests.Format)
+TO_THE_END_S = 10.0**8
+"""At the command line a run is waited for, however long it takes."""
+WHOLE_BYTES = 10**9
+
+app = typer.Typer(
+    help="Audit LLM judges: how often the judge picked the side that failed, where, at what cost, and how sure we are.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+AuditOption = Annotated[str, typer.Option("--audit", help="Name of the audit.")]
+JudgeOption = Annotated[str | None, typer.Option("--judge", help="Model of the gateway, 'local' or 'simulated'.")]
+
+
+def run() -> None:
+    """Run the command line. Exit code 0, 1 for an error said in one sentence, 2 for wrong usage, 130 after Ctrl-C."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
+    set_up_logging()
+    try:
+        app()
+    except MisjudgeError as error:
+        _fail(str(error))
+    except KeyboardInterrupt:
+        print("misjudge: stopped; what was stored stays. Go on with: misjudge runs resume RUN", file=sys.stderr)
+        sys.exit(130)
+
+
+def _fail(message: str) -> None:
+    print(f"misjudge: {message}", file=sys.stderr)
+    sys.exit(FAILED)
+
+
+@app.callback(invoke_without_command=True)
+def top(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
+    if version:
+        print(f"misjudge {VERSION}")
+        raise typer.Exit
+
+
+@app.command("import")
+def import_(
+    format: Annotated[str, typer.Argument(help="One of: " + ", ".join(FORMATS) + ".")],
+    paths: Annotated[list[str], typer.Argument(help="Files; a folder for llmbar.")],
+    audit: AuditOption,
+    map: Annotated[list[str] | None, typer.Option(help="table: role=column, as prompt=q,winner=gpt+llama.")] = None,
+    values: Annotated[list[str] | None, typer.Option(help="table: meaning of cells, as 1=A,2=B,0=tie.")] = None,
+    per_response: Annotated[bool, typer.Option("--per-response", help="table: one row a response.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="table: only show what is read.")] = False,
+    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Import the good records only.")] = False,
+    agent: Annotated[str | None, typer.Option(help="tau-bench, trajectories: the agent's name.")] = None,
+    gap_source: Annotated[str | None, typer.Option(help="pairs: what reward_gap is a gap of.")] = None,
+    scale: Annotated[str | None, typer.Option(help="Satisfaction scale, LOW-HIGH:THRESHOLD, as 1-5:4.")] = None,
+    score_range: Annotated[str | None, typer.Option(help="pairs: range of the judge's scores, as 0-5.")] = None,
+    reward_col: Annotated[str | None, typer.Option(help="gauge-table: column of the mean reward.")] = None,
+    order_col: Annotated[str | None, typer.Option(help="gauge-table: order of equal rewards.")] = None,
+    gate_col: Annotated[list[str] | None, typer.Option(help="gauge-table: gate column, COLUMN or COLUMN:rank.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Import files that you already have: a judge log, a preference table, a benchmark."""
+    from misjudge_tools.import_records import import_records
+
+    request = _request(
+        requests.ImportRequest,
+        format=format, paths=paths, audit=audit, map=map, values=values, per_response=per_response, dry_run=dry_run,
+        skip_bad=skip_bad, agent=agent, gap_source=gap_source, scale=scale, score_range=score_range,
+        reward_col=reward_col, order_col=order_col, gate_col=gate_col,
+    )  # fmt: skip
+    _show(_carry_out(lambda deps: import_records(request, deps)), as_json)
+
+
+@app.command()
+def judge(
+    audit: Annotated[str, typer.Argument(help="Name of the audit.")],
+    judge: JudgeOption = None,
+    form: Annotated[str, typer.Option(help="pairwise or satisfaction.")] = "pairwise",
+    language: Annotated[str, typer.Option(help="Language of the judge prompt: en or zh.")] = "en",
+    repeats: Annotated[int, typer.Option(help="How often each order is asked.")] = 1,
+    pair: Annotated[list[str] | None, typer.Option(help="Only this pair; may be repeated.")] = None,
+    max_calls: Annotated[int | None, typer.Option(help="Most calls to plan; needed above 200 paid ones.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say how many calls it takes.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Ask a judge about the audit's pairs, blind and in both orders; what is stored is not asked again."""
+    from misjudge_tools.judge import judge as ask
+
+    request = _request(
+        requests.JudgeRequest,
+        audit=audit, judge=judge, form=form, language=language, repeats=repeats, pair_ids=pair, max_calls=max_calls,
+        dry_run=dry_run,
+    )  # fmt: skip
+    patient = request.model_copy(update={"wait_s": TO_THE_END_S})
+    result = _carry_out(lambda deps: with_progress(deps, ask(patient, deps)))
+    _show(result, as_json)
+    _fail_unless_done(result.run)
+
+
+@app.command()
+def summarize(
+    audit: Annotated[str, typer.Argument(help="Name of the audit.")],
+    judge: JudgeOption = None,
+    section: Annotated[list[str] | None, typer.Option(help="Only this section; may be repeated.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """The numbers of an audit, each with n and interval: how often the judge was wrong, and how sure we are."""
+    from misjudge_tools.summarize_audit import summarize_audit
+
+    request = _request(requests.SummarizeRequest, audit=audit, judge=judge, sections=section)
+    _show(_carry_out(lambda deps: summarize_audit(request, deps)), as_json)
+
+
+@app.command()
+def runs(
+    action: Annotated[str, typer.Argument(help="list, status, wait, cancel or resume.")] = "list",
+    run: Annotated[str | None, typer.Argument(help="The run's id.")] = None,
+    audit: Annotated[str | None, typer.Option("--audit", help="list: only runs of this audit.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Look after background work: what ran, what is left, go on with it."""
+    from misjudge_tools.manage_runs import manage_runs
+
+    request = _request(requests.RunsRequest, action=action, run=run, audit=audit)
+    patient = request.model_copy(update={"wait_s": TO_THE_END_S})
+    result = _carry_out(lambda deps: with_progress(deps, manage_runs(patient, deps)))
+    _show(result, as_json)
+    if request.action in {"wait", "resume"}:
+        _fail_unless_done(result.runs[0])
+
+
+@app.command()
+def read(
+    uri: Annotated[str, typer.Argument(help="Such as misjudge://audits or misjudge://audits/NAME/pairs/ID.")],
+    field: Annotated[list[str] | None, typer.Option(help="Only this field; may be repeated.")] = None,
+) -> None:
+    """Read one stored thing whole, as JSON."""
+    from misjudge_tools.read_record import read_record
+
+    request = _request(requests.RecordRequest, uri=uri, fields=field, max_bytes=WHOLE_BYTES)
+    _show(_carry_out(lambda deps: read_record(request, deps)), as_json=True)
+
+
+@app.command()
+def demo(
+    audit: AuditOption = "demo",
+    local: Annotated[bool, typer.Option(help="Also ask the local SmolLM2 judge, where it is installed.")] = True,
+) -> None:
+    """Audit two judges on twelve recorded pairs, without a key: a simulated one and a small real one."""
+    from misjudge_server.demo import run_demo
+
+    _carry_out(lambda deps: run_demo(deps, audit, with_local=local))
+
+
+@app.command()
+def serve() -> None:
+    """Serve the tools over MCP (stdio), for Claude Code, Codex and other clients."""
+    from misjudge_server.serve import serve as serve_stdio
+
+    serve_stdio()
+
+
+def _request(model: type[Q], **given: Any) -> Q:
+    """The request from what was given on the command line. Raises InvalidInput with a sentence."""
+    try:
+        return model.model_validate({name: value for name, value in given.items() if value is not None})
+    except ValidationError as error:
+        raise InvalidInput(complaint(error, model)) from None
+
+
+def _carry_out(work: Callable[[Deps], Awaitable[R]]) -> R:
+    """Run one piece of work on the store in force; what is in flight when it ends early is drained."""
+    from misjudge_server.deps import build_deps, close_deps
+    from misjudge_server.settings import load_settings
+
+    async def inside() -> R:
+        deps = build_deps(load_settings(), confined=False)
+        try:
+            return await work(deps)
+        finally:
+            await close_deps(deps)
+
+    return asyncio.run(inside())
+
+
+def _show(result: BaseModel, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(result.model_dump(mode="json", by_alias=True), ensure_ascii=False, indent=2))
+    else:
+        from misjudge_server.printing import print_result
+
+        print_result(result)
+
+
+def _fail_unless_done(run: RunReport) -> None:
+    if run.state not in {"done", "planned"}:
+        raise RunStopped(f"Run {run.run} is {run.state}: {run.reason}. Go on with: misjudge runs resume {run.run}")

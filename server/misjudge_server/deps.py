@@ -1,0 +1,26 @@
+"""The composition root: from settings to what operations are given."""
+
+from __future__ import annotations
+
+from misjudge_server.settings import Settings
+from misjudge_storage.engine import open_store
+from misjudge_tools.deps import Deps
+from misjudge_tools.runs.sessions import session_opener
+from misjudge_tools.runs.worker import Worker
+
+
+def build_deps(settings: Settings, *, confined: bool) -> Deps:
+    """Open the store and wire it up. `confined`: files are read only under the working directory and named roots.
+
+    Raises StoreError. Close with `close_deps`.
+    """
+    store = open_store(settings.store)
+    gateway = settings.gateway
+    worker = Worker(store, session_opener(store, gateway), gateway.concurrency)
+    return Deps(store, gateway, worker, settings.roots if confined else None)
+
+
+async def close_deps(deps: Deps) -> None:
+    """Let the calls in flight finish, commit, and let go of the store."""
+    await deps.worker.aclose()
+    deps.store.close()

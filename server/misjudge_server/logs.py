@@ -1,0 +1,47 @@
+"""Logging to stderr: misjudge's own records only, each with its run and cell, never a payload.
+
+Records of libraries are not shown: at some levels they hold requests and replies.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+from typing import Any
+
+ROOMS = ("misjudge_server", "misjudge_tools", "misjudge_storage")
+LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+
+
+def set_up_logging(level: str | None = None, as_json: bool | None = None) -> None:
+    """Log at `level` (default MISJUDGE_LOG, else WARNING), as JSON lines where MISJUDGE_LOG_JSON is set."""
+    wanted = (level or os.environ.get("MISJUDGE_LOG") or "WARNING").upper()
+    handler = logging.StreamHandler(sys.stderr)
+    json_lines = bool(os.environ.get("MISJUDGE_LOG_JSON")) if as_json is None else as_json
+    handler.setFormatter(_JsonFormatter() if json_lines else _TextFormatter())
+    for room in ROOMS:
+        logger = logging.getLogger(room)
+        logger.handlers = [handler]
+        logger.propagate = False
+        logger.setLevel(wanted if wanted in LEVELS else "WARNING")
+    logging.lastResort = None
+
+
+def _facts(record: logging.LogRecord) -> dict[str, Any]:
+    facts = {"run": getattr(record, "run", None), "cell": getattr(record, "cell", None)}
+    return {name: value for name, value in facts.items() if value is not None}
+
+
+class _TextFormatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        facts = " ".join(f"{name}={value}" for name, value in _facts(record).items())
+        line = f"{record.levelname.lower()} {record.name}: {record.getMessage()}"
+        return f"{line} {facts}" if facts else line
+
+
+class _JsonFormatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        line = {"level": record.levelname.lower(), "logger": record.name, "message": record.getMessage()}
+        return json.dumps({**line, **_facts(record)}, ensure_ascii=False)

@@ -1,0 +1,227 @@
+"""Results as text for people. Numbers come with n and interval, never as a bare percentage."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import singledispatch
+
+from pydantic import BaseModel
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from misjudge_tools.results import ImportResult, JudgeResult, RunList, RunReport
+from misjudge_tools.stats.rates import Rate
+from misjudge_tools.summary.assemble import SEVERAL
+from misjudge_tools.summary.values import AuditSummary, Bucket, Sections
+
+COMPARED = ("judge", "pairs", "wrong, per call", "wrong, of decided", "flips", "accuracy", "answers A")
+WIDTH = 110
+"""Columns where the output is not a terminal."""
+
+console = Console(highlight=False, markup=False)
+if not console.is_terminal:
+    console.width = WIDTH
+
+
+@singledispatch
+def print_result(result: BaseModel) -> None:
+    """Print a result; one of no form of its own as JSON."""
+    print(json.dumps(result.model_dump(mode="json", by_alias=True), ensure_ascii=False, indent=2))
+
+
+def percent(rate: float | None) -> str:
+    """A share for people; an unknown one is a dash."""
+    return "–" if rate is None else f"{100 * rate:.1f} %"
+
+
+def estimate(rate: Rate | None) -> str:
+    """A share with counts and interval: `12.5 % (3 of 24, 95 % 4.3–31.0 %)`."""
+    if rate is None or rate.rate is None:
+        return "–"
+    counts = f"{rate.k} of {rate.n}"
+    if rate.low is None or rate.high is None:
+        return f"{percent(rate.rate)} ({counts})"
+    return f"{percent(rate.rate)} ({counts}, 95 % {100 * rate.low:.1f}–{100 * rate.high:.1f} %)"
+
+
+@print_result.register
+def _(summary: AuditSummary) -> None:
+    if summary.marked:
+        console.print(Text(summary.marked, style="bold yellow"))
+    title = f"Audit {summary.audit}" + (f", judge {summary.judge}" if summary.judge else "")
+    if summary.judges:
+        console.print(_comparison(title, summary.judges))
+        console.print(f"One judge in full: misjudge summarize {summary.audit} --judge LABEL")
+    console.print(_sections_table(title, summary))
+    if summary.buckets:
+        console.print(_buckets_table(summary.buckets))
+    for name, reason in summary.why.items():
+        if reason != SEVERAL.why:
+            console.print(Text(f"{name}: {reason}", style="dim"))
+
+
+def _comparison(title: str, judges: Mapping[str, Sections]) -> Table:
+    """The judges side by side; 95 % intervals in brackets."""
+    table = Table(title=f"{title} (95 % intervals in brackets)", title_justify="left")
+    for heading in COMPARED:
+        table.add_column(heading, no_wrap=heading != "judge", overflow="fold", min_width=len("simulated"))
+    for label, sections in judges.items():
+        wrong, steady = sections.misselection, sections.consistency
+        table.add_row(
+            Text(label),
+            str(sections.pairs.n) if sections.pairs else "–",
+            _short(wrong),
+            _short(wrong.decided) if wrong else "–",
+            _short(steady.intervals["flip_rate"]) if steady else "–",
+            percent(steady.accuracy) if steady else "–",
+            percent(steady.letter_a_share) if steady else "–",
+        )
+    return table
+
+
+def _short(rate: Rate | None) -> str:
+    """A share for a table: `20.0 % [7–45] of 20`."""
+    if rate is None or rate.rate is None or rate.low is None or rate.high is None:
+        return "–"
+    return f"{percent(rate.rate)} [{100 * rate.low:.0f}–{100 * rate.high:.0f}] of {rate.n}"
+
+
+def _sections_table(title: str, sections: Sections) -> Table:
+    table = Table(title=title, title_justify="left", show_header=False)
+    table.add_column("what")
+    table.add_column("value", overflow="fold")
+    for name, value in _lines(sections):
+        table.add_row(name, Text(value))
+    return table
+
+
+def _lines(sections: Sections) -> list[tuple[str, str]]:
+    lines: list[tuple[str, str]] = []
+    pairs = sections.pairs
+    if pairs is not None:
+        ends = {"tie": pairs.tie, "inconsistent": pairs.inconsistent, "unscored": pairs.unscored, "weak": pairs.weak}
+        counted = "".join(f", {number} {end}" for end, number in ends.items() if number is not None)
+        lines.append(("pairs", f"{pairs.n}, {pairs.decidable} decidable{counted}"))
+    if sections.misselection is not None:
+        lines.append(("misselected, per single call", estimate(sections.misselection)))
+        decided = sections.misselection.decided
+        lines.append(("misselected, decided pairs", f"{estimate(decided)}, coverage {percent(decided.coverage)}"))
+        lines.append(("misselected of all pairs", percent(sections.misselection.all_pairs_rate)))
+    if sections.consistency is not None:
+        lines.extend((name.replace("_", " "), estimate(rate)) for name, rate in sections.consistency.intervals.items())
+    lines.extend(_satisfaction_lines(sections))
+    lines.extend(_agent_lines(sections))
+    if sections.unscored:
+        lines.append(("unscored", ", ".join(f"{number} {reason}" for reason, number in sections.unscored.items())))
+    lines.extend(_cost_lines(sections))
+    return lines
+
+
+def _satisfaction_lines(sections: Sections) -> list[tuple[str, str]]:
+    found = sections.satisfaction
+    if found is None:
+        return []
+    threshold = "" if found.threshold is None else f" (score from {found.threshold:g} on)"
+    risk = "–" if found.relative_risk is None else f"{found.relative_risk:.2f}"
+    auc = "–" if found.auc is None else f"{found.auc:.2f}"
+    lines = [
+        (f"failed, of satisfied{threshold}", estimate(found.intervals.get("p_fail_given_satisfied"))),
+        ("failed, of all", estimate(found.intervals["base_fail"])),
+        ("relative risk, AUC", f"{risk}, {auc} (1.00 and 0.50: satisfaction says nothing of success)"),
+    ]
+    if found.p_value is not None and found.ceiling is not None:
+        lines.append((f"p against a ceiling of {percent(found.ceiling)}", f"{found.p_value:.4f}"))
+    return lines
+
+
+def _agent_lines(sections: Sections) -> list[tuple[str, str]]:
+    lines = []
+    if sections.ranking is not None:
+        near, wide, rho = sections.ranking.near, sections.ranking.wide, sections.ranking.spearman
+        shares = f"near {percent(near.rate)} ({near.k} of {near.n}), wide {percent(wide.rate)} ({wide.k} of {wide.n})"
+        lines.append(("agent pairs ranked wrongly", f"{shares}, by {sections.ranking.gate}"))
+        lines.append(
+            ("rank correlation of agents", "–" if rho is None else f"{rho:.3f} over {sections.ranking.agents}")
+        )
+    for k, rate in (sections.pass_hat_k_intervals or {}).items():
+        lines.append((f"pass^{k}", f"{rate.rate:.3f} over {rate.tasks} tasks (95 % {rate.low:.3f}–{rate.high:.3f})"))
+    for couple, kappa in (sections.kappa or {}).items():
+        lines.append((f"kappa {couple}", "–" if kappa is None else f"{kappa:.3f}"))
+    return lines
+
+
+def _cost_lines(sections: Sections) -> list[tuple[str, str]]:
+    lines = []
+    for role, use in (sections.tokens.by_role if sections.tokens else {}).items():
+        lines.append(
+            (f"tokens, {role}", f"{use.input_tokens or 0} in, {use.output_tokens or 0} out, {use.calls} calls")
+        )
+    if sections.cost is not None:
+        sources = sections.cost.price_sources
+        lines.extend((f"cost, {role}", _money(cost, sources[role])) for role, cost in sections.cost.by_role.items())
+    return lines
+
+
+def _money(cost: float | None, sources: Sequence[str]) -> str:
+    return "unknown (no price)" if cost is None else f"{cost:.4f} USD (price: {', '.join(sources) or 'not stated'})"
+
+
+def _buckets_table(buckets: tuple[Bucket, ...]) -> Table:
+    table = Table(title="Misselected by gap, per single call", title_justify="left")
+    for heading in ("gap", "bucket", "range", "pairs", "decidable", "misselected"):
+        table.add_column(heading)
+    for one in buckets:
+        gap = "judge_score (circular)" if one.gap == "judge_score" else one.gap
+        table.add_row(gap, one.bucket, one.range, str(one.n), str(one.decidable), estimate(one.misselection))
+    return table
+
+
+@print_result.register
+def _(result: JudgeResult) -> None:
+    if result.marked:
+        console.print(Text(result.marked, style="bold yellow"))
+    run = result.run
+    asked = f"{run.total} calls" if run.state == "planned" else f"{run.done} of {run.total} calls stored"
+    kept = f", {result.already_stored} were stored before" if result.already_stored else ""
+    console.print(Text(f"{result.judge}, {result.form}: {run.state}, {asked}{kept}"))
+    if run.reason:
+        console.print(Text(run.reason))
+    if run.state == "done":
+        console.print(Text(f"Next: misjudge summarize {run.audit}"))
+
+
+@print_result.register
+def _(result: ImportResult) -> None:
+    if result.preview is not None:
+        print(json.dumps(result.preview, ensure_ascii=False, indent=2))
+    for file in result.files:
+        added = ", ".join(f"{number} {table}" for table, number in file.added.items() if number) or "nothing new"
+        left_out = f"; {file.left_out} left out" if file.left_out else ""
+        console.print(Text(f"{file.source}: {file.records} records, added {added}{left_out}"))
+        for problem in file.problems:
+            console.print(Text(f"  {problem}"))
+    if result.files:
+        console.print(Text(f"Next: misjudge summarize {result.audit}"))
+
+
+@print_result.register
+def _(result: RunList) -> None:
+    if not result.runs:
+        console.print("No runs yet.")
+        return
+    table = Table()
+    for heading in ("run", "audit", "what", "state", "done", "cost", "reason"):
+        table.add_column(heading, overflow="fold")
+    for run in result.runs:
+        done = f"{run.done} of {run.total}"
+        table.add_row(run.run, Text(run.audit), run.operation, run.state, done, _cost(run), Text(run.reason or ""))
+    console.print(table)
+    if result.left_out:
+        console.print(f"and {result.left_out} earlier ones")
+
+
+def _cost(run: RunReport) -> str:
+    known = [use.cost for use in run.spent if use.cost is not None]
+    return f"{sum(known):.4f} USD" if known else "–"
