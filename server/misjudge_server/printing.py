@@ -16,7 +16,15 @@ from misjudge_tools.stats.rates import Rate
 from misjudge_tools.summary.assemble import SEVERAL
 from misjudge_tools.summary.values import AuditSummary, Bucket, Sections
 
-COMPARED = ("judge", "pairs", "wrong, per call", "wrong, of decided", "flips", "accuracy", "answers A")
+COMPARED = ("judge", "pairs", "wrong, per call", "wrong, of decided", "flips", "right", "says A")
+CONSISTENCY = {
+    "flip_rate": "verdict flips with the order",
+    "soft_flip_rate": "verdict moves to or from a tie",
+    "letter_a_share": "answers naming the side shown first",
+    "accuracy": "accuracy, mean of the orders",
+    "agreement": "same verdict in both orders",
+    "vote_accuracy": "vote accuracy over both orders",
+}
 WIDTH = 110
 """Columns where the output is not a terminal."""
 
@@ -66,7 +74,7 @@ def _comparison(title: str, judges: Mapping[str, Sections]) -> Table:
     """The judges side by side; 95 % intervals in brackets."""
     table = Table(title=f"{title} (95 % intervals in brackets)", title_justify="left")
     for heading in COMPARED:
-        table.add_column(heading, no_wrap=heading != "judge", overflow="fold", min_width=len("simulated"))
+        table.add_column(heading, no_wrap=heading != "judge", overflow="fold")
     for label, sections in judges.items():
         wrong, steady = sections.misselection, sections.consistency
         table.add_row(
@@ -110,7 +118,8 @@ def _lines(sections: Sections) -> list[tuple[str, str]]:
         lines.append(("misselected, decided pairs", f"{estimate(decided)}, coverage {percent(decided.coverage)}"))
         lines.append(("misselected of all pairs", percent(sections.misselection.all_pairs_rate)))
     if sections.consistency is not None:
-        lines.extend((name.replace("_", " "), estimate(rate)) for name, rate in sections.consistency.intervals.items())
+        measured = sections.consistency.intervals
+        lines.extend((label, estimate(measured.get(name))) for name, label in CONSISTENCY.items())
     lines.extend(_satisfaction_lines(sections))
     lines.extend(_agent_lines(sections))
     if sections.unscored:

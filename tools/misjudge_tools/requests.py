@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from misjudge_tools.interchange.json_records import storable_value
 
 AuditName = Annotated[
     str,
@@ -46,6 +48,11 @@ class Request(BaseModel):
     """Base of all requests: unknown arguments are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _hold_what_a_store_can_hold(cls, given: Any) -> Any:
+        return storable_value(given)
 
 
 class JudgingRequest(Request):

@@ -91,10 +91,11 @@ def storable(text: str) -> str:
 def _object(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise RecordError("is not a JSON object")
-    return {storable(name): _storable_value(item, 2) for name, item in value.items()}
+    return {storable(name): storable_value(item, 2) for name, item in value.items()}
 
 
-def _storable_value(value: Any, depth: int) -> Any:
+def storable_value(value: Any, depth: int = 1) -> Any:
+    """A JSON value with all its text made `storable`. Raises RecordError for NaN, infinity and deep nesting."""
     if isinstance(value, str):
         return storable(value)
     if isinstance(value, float) and not math.isfinite(value):
@@ -104,8 +105,8 @@ def _storable_value(value: Any, depth: int) -> Any:
     if depth > MAX_DEPTH:
         raise RecordError(TOO_DEEP)
     if isinstance(value, list):
-        return [_storable_value(item, depth + 1) for item in value]
-    return {storable(name): _storable_value(item, depth + 1) for name, item in value.items()}
+        return [storable_value(item, depth + 1) for item in value]
+    return {storable(name): storable_value(item, depth + 1) for name, item in value.items()}
 
 
 class _Window:

@@ -1,0 +1,67 @@
+"""Starts the `misjudge` command in a process of its own, the way an install would."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+ROOTS = tuple(str(Path(__file__).parents[1] / room) for room in ("server", "tools", "storage"))
+# Behind site-packages, where an editable install puts them.
+_LAUNCHER = f"import sys; sys.path[len(sys.path):] = {ROOTS!r}; from misjudge_server.__main__ import main; main()"
+_OWN = ("MISJUDGE_", "TAOTOKEN_", "OPENAI_", "ANTHROPIC_")
+TIMEOUT_S = 100.0
+
+
+def command(*arguments: str) -> list[str]:
+    """The command line of `misjudge ARGUMENTS`: the installed script, or this checkout where nothing is installed."""
+    return [*_program(), *arguments]
+
+
+def environment(**values: str) -> dict[str, str]:
+    """This process's environment without any setting of misjudge or key of a gateway, and with `values`."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(_OWN) and name not in {"JUDGE_MODEL", "PYTHONPATH", "PYTHONIOENCODING"}
+    }
+    return {**kept, **values}
+
+
+def run(
+    *arguments: str, cwd: Path, env: Mapping[str, str] | None = None, timeout: float = TIMEOUT_S
+) -> subprocess.CompletedProcess[str]:
+    """`misjudge ARGUMENTS` in `cwd`, to its end; output as UTF-8 text."""
+    return subprocess.run(
+        command(*arguments),
+        cwd=cwd,
+        env=environment() if env is None else dict(env),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=timeout,
+    )
+
+
+def shim(folder: Path) -> Path:
+    """An executable file called `misjudge` in `folder`, for shells: put the folder on PATH. POSIX only."""
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / "misjudge"
+    quoted = " ".join(f"'{part}'" for part in (part.replace("'", "'\\''") for part in _program()))
+    file.write_text(f'#!/bin/sh\nexec {quoted} "$@"\n', encoding="utf-8")
+    file.chmod(0o755)
+    return file
+
+
+def _program() -> Sequence[str]:
+    try:
+        distribution("misjudge")
+    except PackageNotFoundError:
+        return (sys.executable, "-c", _LAUNCHER)
+    script = shutil.which("misjudge", path=str(Path(sys.executable).parent))
+    assert script is not None, "misjudge is installed, but its script is not beside the interpreter"
+    return (script,)
