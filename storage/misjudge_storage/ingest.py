@@ -65,17 +65,11 @@ def _without_nul(row: Row) -> Row:
     }
 
 
-def ensure_audit(connection: Connection, name: str, seed: int = 0) -> str:
-    """The id of the audit with this name, made if need be."""
+def ensure_audit(connection: Connection, name: str, seed: int = 0, secret: str | None = None) -> str:
+    """The id of the audit with this name, made if need be. `secret` keys its fences: random unless it is given."""
     audit = make.audit_id(name)
-    row = {
-        "audit_id": audit,
-        "name": name,
-        "seed": seed,
-        "secret": secrets.token_hex(16),
-        "created_at": tables.utc_now(),
-    }
-    insert_new(connection, tables.Audit, [row])
+    row = {"audit_id": audit, "name": name, "seed": seed, "secret": secret or secrets.token_hex(16)}
+    insert_new(connection, tables.Audit, [{**row, "created_at": tables.utc_now()}])
     return audit
 
 

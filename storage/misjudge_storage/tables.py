@@ -115,7 +115,11 @@ class Pair(SQLModel, table=True):
     """Two trajectories of one task; side A is `trajectory_a`."""
 
     __tablename__: ClassVar[str] = "pairs"
-    __table_args__ = (ForeignKeyConstraint(["audit_id", "task_id"], ["tasks.audit_id", "tasks.task_id"]),)
+    __table_args__ = (
+        ForeignKeyConstraint(["audit_id", "task_id"], ["tasks.audit_id", "tasks.task_id"]),
+        Index("pairs_by_trajectory_a", "trajectory_a"),
+        Index("pairs_by_trajectory_b", "trajectory_b"),
+    )
     audit_id: str = Field(primary_key=True)
     pair_id: str = Field(primary_key=True)
     task_id: str
@@ -160,7 +164,7 @@ class Verdict(SQLModel, table=True):
     __table_args__ = (
         ForeignKeyConstraint(["audit_id", "judge_id"], ["judges.audit_id", "judges.judge_id"]),
         ForeignKeyConstraint(["audit_id", "pair_id"], ["pairs.audit_id", "pairs.pair_id"]),
-        Index("verdicts_by_pair", "audit_id", "pair_id"),
+        Index("verdicts_by_pair", "audit_id", "pair_id", "judge_id"),
         Index("verdicts_by_trajectory", "trajectory_id"),
     )
     verdict_id: str = Field(primary_key=True)
@@ -209,7 +213,9 @@ class JudgeLog(SQLModel, table=True):
 
     __tablename__: ClassVar[str] = "judge_logs"
     __table_args__ = (
+        Index("judge_logs_by_cell", "cell_id"),
         Index("judge_logs_by_pair", "audit_id", "pair_id"),
+        Index("judge_logs_by_run", "run_id"),
         Index("judge_logs_by_trajectory", "trajectory_id"),
     )
     log_id: str = Field(primary_key=True)
