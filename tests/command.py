@@ -11,10 +11,16 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 ROOTS = tuple(str(Path(__file__).parents[1] / room) for room in ("server", "tools", "storage"))
-# Behind site-packages, where an editable install puts them.
-_LAUNCHER = f"import sys; sys.path[len(sys.path):] = {ROOTS!r}; from misjudge_server.__main__ import main; main()"
-_OWN = ("MISJUDGE_", "TAOTOKEN_", "OPENAI_", "ANTHROPIC_")
 TIMEOUT_S = 100.0
+_PYTHON = ("PYTHONPATH", "PYTHONIOENCODING", "PYTHONUTF8", "PYTHONSAFEPATH")
+
+
+def launcher(before: str = "") -> list[str]:
+    """A command line that runs this checkout like an editable install, after the statements `before`."""
+    # Behind site-packages, where an editable install puts the rooms.
+    path = f"sys.path[len(sys.path):] = {ROOTS!r}"
+    code = f"import sys; {path}\n{before}\nfrom misjudge_server.__main__ import main; main()"
+    return [sys.executable, "-c", code]
 
 
 def command(*arguments: str) -> list[str]:
@@ -22,13 +28,14 @@ def command(*arguments: str) -> list[str]:
     return [*_program(), *arguments]
 
 
+def is_setting(name: str) -> bool:
+    """Whether an environment variable sets misjudge up, or holds a key of a gateway."""
+    return name.startswith(("MISJUDGE_", "TAOTOKEN_", "OPENAI_", "ANTHROPIC_")) or name == "JUDGE_MODEL"
+
+
 def environment(**values: str) -> dict[str, str]:
-    """This process's environment without any setting of misjudge or key of a gateway, and with `values`."""
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(_OWN) and name not in {"JUDGE_MODEL", "PYTHONPATH", "PYTHONIOENCODING"}
-    }
+    """This process's environment without settings of misjudge and of Python, and with `values`."""
+    kept = {name: value for name, value in os.environ.items() if not is_setting(name) and name not in _PYTHON}
     return {**kept, **values}
 
 
@@ -61,7 +68,7 @@ def _program() -> Sequence[str]:
     try:
         distribution("misjudge")
     except PackageNotFoundError:
-        return (sys.executable, "-c", _LAUNCHER)
+        return launcher()
     script = shutil.which("misjudge", path=str(Path(sys.executable).parent))
     assert script is not None, "misjudge is installed, but its script is not beside the interpreter"
     return (script,)

@@ -27,6 +27,7 @@ from pydantic import BaseModel, ValidationError
 from misjudge_server import VERSION
 from misjudge_server.complaints import complaint
 from misjudge_server.fitting import fit
+from misjudge_server.logs import log_failure
 from misjudge_server.tool_table import INSTRUCTIONS, TOOLS, ToolEntry
 from misjudge_storage.errors import MisjudgeError
 from misjudge_tools.deps import Deps
@@ -138,7 +139,7 @@ async def answer(deps: LazyDeps, name: str, arguments: dict[str, Any]) -> CallTo
     except MisjudgeError as error:
         return _failed(str(error))
     except Exception as error:
-        log.error("tool %s failed: %s", name, type(error).__name__, exc_info=error)
+        log_failure(log, f"tool {name}", error)
         return _failed(f"Internal error in {name} ({type(error).__name__}). The server's log on stderr says more.")
     return _succeeded(fit(name, result.model_dump(mode="json", by_alias=True)))
 

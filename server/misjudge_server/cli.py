@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
+import os
+import signal
 import sys
-from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, TypeVar, get_args
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Annotated, Any, NoReturn, TypeVar, get_args
 
 import typer
 from pydantic import BaseModel, ValidationError
 
 from misjudge_server import VERSION
 from misjudge_server.complaints import complaint
-from misjudge_server.logs import set_up_logging
+from misjudge_server.logs import log_failure, set_up_logging
 from misjudge_server.progress import with_progress
 from misjudge_storage.errors import InvalidInput, MisjudgeError, RunStopped
 from misjudge_tools import requests
 from misjudge_tools.deps import Deps
 from misjudge_tools.results import RunReport
 
+log = logging.getLogger(__name__)
 R = TypeVar("R")
 Q = TypeVar("Q", bound=BaseModel)
 FAILED = 1
+STOPPED = 130
+SCHEMA = 1
 FORMATS: tuple[str, ...] = get_args(requests.Format)
 TO_THE_END_S = 10.0**8
 """At the command line a run is waited for, however long it takes."""
@@ -45,12 +51,12 @@ def run() -> None:
         stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
     set_up_logging()
     try:
-        app()
+        app(prog_name="misjudge")
     except MisjudgeError as error:
         _fail(str(error))
-    except KeyboardInterrupt:
-        print("misjudge: stopped; what was stored stays. Go on with: misjudge runs resume RUN", file=sys.stderr)
-        sys.exit(130)
+    except Exception as error:
+        log_failure(log, "the command", error)
+        _fail(f"Internal error ({type(error).__name__}). Its place in the code stands above; please report it.")
 
 
 def _fail(message: str) -> None:
@@ -202,15 +208,30 @@ def _carry_out(work: Callable[[Deps], Awaitable[R]]) -> R:
         deps = build_deps(load_settings(), confined=False)
         try:
             return await work(deps)
+        except asyncio.CancelledError:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # a second Ctrl-C does not wait
+            runs = deps.worker.active
+            await close_deps(deps)
+            _leave(runs)
         finally:
             await close_deps(deps)
 
     return asyncio.run(inside())
 
 
+def _leave(runs: Sequence[str]) -> NoReturn:
+    """End after Ctrl-C without waiting for threads: an import that is not committed is undone."""
+    again = "; ".join(f"misjudge runs resume {run}" for run in runs) or "the same command again"
+    print(f"misjudge: stopped; what was stored stays. Go on with: {again}", file=sys.stderr)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(STOPPED)
+
+
 def _show(result: BaseModel, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(result.model_dump(mode="json", by_alias=True), ensure_ascii=False, indent=2))
+        fields = {"schema": SCHEMA, **result.model_dump(mode="json", by_alias=True)}
+        print(json.dumps(fields, ensure_ascii=False, indent=2))
     else:
         from misjudge_server.printing import print_result
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 from misjudge_server.printing import console, percent, print_result
 from misjudge_server.progress import with_progress
@@ -20,8 +23,8 @@ from misjudge_tools.summary.values import AuditSummary, Sections
 LONGEST_S = 600.0
 CONNECT = """\
 Connect it to your agent:
-  Claude Code   claude mcp add misjudge -- misjudge serve
-  Codex         codex mcp add misjudge -- misjudge serve
+  Claude Code   claude mcp add misjudge -- {command} serve
+  Codex         codex mcp add misjudge -- {command} serve
 Then ask: "Summarise the audit demo. Which pairs did the judge get wrong?"
 Audit a judge log you have: misjudge import table LOG.csv --audit mine --dry-run"""
 
@@ -39,7 +42,13 @@ async def run_demo(deps: Deps, audit: str, *, with_local: bool) -> None:
     print_result(summary)
     for sentence in meaning(summary):
         console.print(sentence)
-    console.print(CONNECT)
+    print(CONNECT.format(command=_command()))
+
+
+def _command() -> str:
+    """How this command was started, so that a client finds it without a PATH."""
+    started = Path(sys.argv[0])
+    return shlex.quote(str(started.resolve())) if started.stem == "misjudge" else "misjudge"
 
 
 def demo_records() -> Iterator[Record]:

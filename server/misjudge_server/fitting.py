@@ -6,7 +6,7 @@ Codex cuts longer results in the middle, where JSON breaks; Claude Code puts ver
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 LIMIT = 9_000
@@ -14,7 +14,8 @@ ROW_MAPS = frozenset({"judges", "kappa", "preview", "pass_hat_k_by_agent", "inte
 """Objects whose members are rows: they may be cut like lists."""
 
 ASK_FURTHER = {
-    "summarize_audit": "summarize_audit with judge=LABEL or sections=[…] for what was left out",
+    "summarize_audit": "summarize_audit with judge=LABEL or sections=[…] for what was left out; "
+    "read_record of misjudge://audits/NAME lists the labels",
     "judge": "summarize_audit for all verdicts together, read_record for one",
     "run_pair": "read_record for what was left out",
     "import_records": "read_record of misjudge://audits/NAME for every import",
@@ -24,27 +25,32 @@ ASK_FURTHER = {
 
 
 class _Rows(NamedTuple):
-    path: str
+    path: tuple[str, ...]
     rows: list[Any] | dict[str, Any]
     size: int
 
 
 def fit(tool: str, result: dict[str, Any], limit: int = LIMIT) -> dict[str, Any]:
-    """The result in at most `limit` bytes of JSON; `left_out` counts the rows cut by where they stood."""
+    """The result in at most `limit` bytes of JSON, as far as its rows can be cut.
+
+    The last rows go first, of the widest rows that stand side by side. `left_out` counts the rows cut, by where
+    they stood.
+    """
     if size_of(result) <= limit:
         return result
-    left_out: dict[str, int] = {}
     cut: dict[str, Any] = json.loads(json.dumps(result))
-    cut["left_out"] = left_out
-    cut["left_out_next"] = ASK_FURTHER.get(tool, "")
-    while size_of(cut) > limit:
-        candidates = [rows for rows in _row_sets(cut, "") if rows.rows]
-        if not candidates:
-            break
-        largest = max(candidates, key=lambda rows: rows.size)
-        _drop_last(largest.rows)
-        left_out[largest.path] = left_out.get(largest.path, 0) + 1
-    return cut
+    left_out: dict[tuple[str, ...], int] = {}
+    while True:
+        whole = {**cut, "left_out": _named(left_out), "left_out_next": ASK_FURTHER.get(tool, "")}
+        excess = size_of(whole) - limit
+        widest = max(_row_sets(cut), key=lambda rows: rows.size, default=None)
+        if excess <= 0 or widest is None:
+            return whole
+        _cut(widest, excess, left_out)
+
+
+def _named(left_out: dict[tuple[str, ...], int]) -> dict[str, int]:
+    return {".".join(path): count for path, count in left_out.items()}
 
 
 def size_of(value: Any) -> int:
@@ -52,19 +58,30 @@ def size_of(value: Any) -> int:
     return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass"))
 
 
-def _drop_last(rows: list[Any] | dict[str, Any]) -> None:
-    if isinstance(rows, list):
-        rows.pop()
-    else:
-        rows.popitem()
+def _cut(widest: _Rows, excess: int, left_out: dict[tuple[str, ...], int]) -> None:
+    """Drop rows from the end until `excess` bytes are gone, but at most half of them: the next may be wider now."""
+    rows, freed = widest.rows, 0
+    fewest = len(rows) // 2
+    while len(rows) > fewest and freed < excess:
+        name, row = rows.popitem() if isinstance(rows, dict) else (str(len(rows) - 1), rows.pop())
+        freed += size_of(row) + (size_of(name) + 2 if isinstance(rows, dict) else 1)
+        left_out[widest.path] = left_out.get(widest.path, 0) + 1
+        gone = (*widest.path, name)
+        for path in [path for path in left_out if path[: len(gone)] == gone]:
+            del left_out[path]  # what was cut inside a row that is gone itself
 
 
-def _row_sets(node: Any, path: str) -> Iterator[_Rows]:
-    """Lists and row maps at any depth; `left_out` itself is not one."""
-    members = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
-    name = path.rpartition(".")[2]
-    if isinstance(node, list) or (isinstance(node, dict) and name in ROW_MAPS):
+def _row_sets(node: Any, path: tuple[str, ...] = ()) -> Iterator[_Rows]:
+    """Lists and row maps at any depth that hold rows; of a single row, its own rows if it has any."""
+    inner = [rows for name, value in _members(node) for rows in _row_sets(value, (*path, name))]
+    is_rows = isinstance(node, list) or (isinstance(node, dict) and bool(path) and path[-1] in ROW_MAPS)
+    if is_rows and node and (len(node) > 1 or not inner):
         yield _Rows(path, node, size_of(node))
-    for key, value in members:
-        if key != "left_out":
-            yield from _row_sets(value, f"{path}.{key}" if path else str(key))
+    else:
+        yield from inner
+
+
+def _members(node: Any) -> Iterable[tuple[str, Any]]:
+    if isinstance(node, dict):
+        return node.items()
+    return ((str(index), value) for index, value in enumerate(node)) if isinstance(node, list) else ()

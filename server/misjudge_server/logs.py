@@ -9,6 +9,7 @@ import json
 import logging
 import os
 import sys
+import traceback
 from typing import Any
 
 ROOMS = ("misjudge_server", "misjudge_tools", "misjudge_storage")
@@ -26,7 +27,13 @@ def set_up_logging(level: str | None = None, as_json: bool | None = None) -> Non
         logger.handlers = [handler]
         logger.propagate = False
         logger.setLevel(wanted if wanted in LEVELS else "WARNING")
-    logging.lastResort = None
+    logging.getLogger().addHandler(logging.NullHandler())
+
+
+def log_failure(log: logging.Logger, what: str, error: BaseException) -> None:
+    """Log an unexpected error with its place in the code, without its own text, which may quote a reply."""
+    place = "".join(traceback.format_tb(error.__traceback__))
+    log.error("%s failed: %s\n%s", what, type(error).__name__, place)
 
 
 def _facts(record: logging.LogRecord) -> dict[str, Any]:

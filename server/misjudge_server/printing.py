@@ -227,8 +227,8 @@ def _(result: RunList) -> None:
         done = f"{run.done} of {run.total}"
         table.add_row(run.run, Text(run.audit), run.operation, run.state, done, _cost(run), Text(run.reason or ""))
     console.print(table)
-    if result.left_out:
-        console.print(f"and {result.left_out} earlier ones")
+    if result.runs_left_out:
+        console.print(f"and {result.runs_left_out} earlier ones")
 
 
 def _cost(run: RunReport) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
 import sys
 import threading
@@ -63,7 +64,7 @@ class _Lines:
         # Not sys.stdin: its lock, held by this thread, would be fatal at the interpreter's end.
         with open(sys.stdin.fileno(), encoding="utf-8", errors="replace", closefd=False) as file:
             for line in file:
-                self._put(line)
+                self._put(encodable(line))
         self._put(None)
 
     def _put(self, line: str | None) -> None:
@@ -78,3 +79,17 @@ class _Lines:
         if line is None:
             raise StopAsyncIteration
         return line
+
+
+def encodable(line: str) -> str:
+    r"""The message with `?` for half of a character, such as "\ud83d" from text cut within an emoji.
+
+    The SDK reads no message that holds one, and would leave its request without any answer.
+    """
+    if "\\ud" not in line.lower():
+        return line
+    try:
+        message = json.dumps(json.loads(line), ensure_ascii=False)
+    except (ValueError, RecursionError):  # not for us to judge
+        return line
+    return message.encode("utf-8", errors="replace").decode("utf-8") + "\n"

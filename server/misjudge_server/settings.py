@@ -19,6 +19,7 @@ from misjudge_tools.deps import GatewaySettings
 DEFAULT_BASE_URL = "https://taotoken.net/api"
 KEY_NAMES = ("TAOTOKEN_API_KEY",)
 URL_NAMES = ("TAOTOKEN_BASE_URL",)
+ROOTS_NAME = "MISJUDGE_ROOTS"
 JUDGE_NAMES = ("TAOTOKEN_JUDGE_MODEL", "JUDGE_MODEL", "TAOTOKEN_MODEL")
 
 
@@ -30,14 +31,19 @@ class Settings(BaseSettings):
     """What is in force."""
 
     model_config = SettingsConfigDict(
-        env_file=".env", env_file_encoding="utf-8", env_ignore_empty=True, extra="ignore", populate_by_name=True
+        # Only the names below count, as written: an unrelated KEY or taotoken_api_key is no key of ours.
+        env_file=".env",
+        env_file_encoding="utf-8",
+        env_ignore_empty=True,
+        extra="ignore",
+        case_sensitive=True,
     )
 
     key: SecretStr | None = _named(*KEY_NAMES, default=None)
     base_url: str = _named(*URL_NAMES, default=DEFAULT_BASE_URL)
     judge_model: str | None = _named(*JUDGE_NAMES, default=None)
     store: str = _named("MISJUDGE_STORE", default=".misjudge/misjudge.db")
-    root_list: str = _named("MISJUDGE_ROOTS", default="")
+    root_list: str = _named(ROOTS_NAME, default="")
     timeout_s: float = _named("MISJUDGE_TIMEOUT_S", default=60.0, gt=0, le=3600)
     concurrency: int = _named("MISJUDGE_CONCURRENCY", default=32, ge=1, le=2000)
     trust_env: bool = _named("MISJUDGE_TRUST_ENV", default=True)
@@ -72,7 +78,10 @@ def load_settings() -> Settings:
         ) from None
     except UnicodeDecodeError:
         raise InvalidInput("The file .env is not UTF-8 text. Save it as UTF-8.") from None
+    except OSError as error:
+        raise InvalidInput(f"The file .env cannot be read ({error.strerror}). Correct or remove it.") from None
     _refuse_redirected_key(settings)
+    _refuse_widened_roots(settings)
     return settings
 
 
@@ -88,4 +97,13 @@ def _refuse_redirected_key(settings: Settings) -> None:
         raise InvalidInput(
             "TAOTOKEN_API_KEY comes from the environment but TAOTOKEN_BASE_URL from .env, which would send your key "
             "to an address that this folder chose. Set both in the environment, or both in .env."
+        )
+
+
+def _refuse_widened_roots(settings: Settings) -> None:
+    """Raises InvalidInput where a `.env` would open other folders: it belongs to the folder that is confined."""
+    if settings.root_list and not os.environ.get(ROOTS_NAME):
+        raise InvalidInput(
+            f"{ROOTS_NAME} comes from .env, by which this folder would open others to the server. "
+            "Set it in the environment."
         )

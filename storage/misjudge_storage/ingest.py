@@ -8,25 +8,23 @@ from __future__ import annotations
 
 import secrets
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, null, select
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import IntegrityError
 from sqlmodel import SQLModel
 
 from misjudge_storage import rows as make
 from misjudge_storage import tables
 from misjudge_storage.errors import Conflict
-from misjudge_storage.hashing import digest
-from misjudge_storage.rows import Row
-from misjudge_storage.types import Episode, Judge, Log, Record
+from misjudge_storage.rows import Row, storable
+from misjudge_storage.types import Episode, Judge, PairKey, Record
 
 BATCH = 400
+LOOKUP = 5_000  # values of one query, well under what SQLite and Postgres take
 PARENTS_FIRST: tuple[type[SQLModel], ...] = (
-    tables.Judge,
     tables.Task,
     tables.Trajectory,
     tables.Check,
@@ -35,7 +33,6 @@ PARENTS_FIRST: tuple[type[SQLModel], ...] = (
     tables.Verdict,
     tables.JudgeLog,
 )
-_T = TypeVar("_T")
 
 
 class Stored(NamedTuple):
@@ -44,25 +41,26 @@ class Stored(NamedTuple):
     added: dict[str, int]
 
 
+class _New(NamedTuple):
+    """A row to store and the line of the record that says it."""
+
+    row: Row
+    line: int
+
+
 def insert_new(connection: Connection, model: type[SQLModel], new: Sequence[Row]) -> int:
     """Insert the rows whose primary key is not stored yet; the number added."""
+    return _insert(connection, model, new, [column.name for column in tables.table(model).primary_key.columns])
+
+
+def _insert(connection: Connection, model: type[SQLModel], new: Sequence[Row], unless: list[str] | None) -> int:
+    """Insert the rows that are not taken on the columns `unless` (None: on any unique ones); the number added."""
     if not new:
         return 0
-    table = tables.table(model)
     insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
-    keys = [column.name for column in table.primary_key.columns]
-    result = connection.execute(
-        insert(table).on_conflict_do_nothing(index_elements=keys), [_without_nul(row) for row in new]
-    )
-    return max(result.rowcount, 0)
-
-
-def _without_nul(row: Row) -> Row:
-    """The row as any database can keep it: Postgres holds no NUL in text."""
-    return {
-        name: value.replace("\0", "\N{REPLACEMENT CHARACTER}") if isinstance(value, str) and "\0" in value else value
-        for name, value in row.items()
-    }
+    statement = insert(tables.table(model)).on_conflict_do_nothing(index_elements=unless)
+    clean = [{name: storable(v) if isinstance(v, str) else v for name, v in row.items()} for row in new]
+    return connection.execute(statement, clean, execution_options={"preserve_rowcount": True}).rowcount
 
 
 def ensure_audit(connection: Connection, name: str, seed: int = 0, secret: str | None = None) -> str:
@@ -87,77 +85,76 @@ def ingest(connection: Connection, audit: str, source: str, records: Iterable[Re
 
 def ensure_judge(connection: Connection, audit: str, judge: Judge) -> str:
     """The fingerprint of the judge, stored under its label (made unique where another judge has it)."""
+    _add_judge(connection, audit, judge)
+    return make.judge_fingerprint(judge)
+
+
+def _add_judge(connection: Connection, audit: str, judge: Judge) -> int:
+    """The number of judges added: 0 where it is stored."""
     row = make.judge_row(audit, judge)
-    fingerprint = make.judge_fingerprint(judge)
-    table = tables.table(tables.Judge)
-    same_label = select(table.c.judge_id).where(
-        table.c.audit_id == audit, table.c.form == judge.form, table.c.label == judge.label
+    judges = tables.table(tables.Judge).c
+    same_label = select(judges.judge_id).where(
+        judges.audit_id == audit, judges.form == judge.form, judges.label == judge.label
     )
-    taken = connection.execute(same_label).scalar()
-    if taken == fingerprint:
-        return fingerprint
-    if taken is not None:
-        row["label"] = f"{judge.label}@{fingerprint.removeprefix('jdg_')[:6]}"
-    insert_new(connection, tables.Judge, [row])
-    return fingerprint
+    if connection.scalar(same_label) not in {None, row["judge_id"]}:
+        row["label"] = f"{judge.label}@{row['judge_id'].removeprefix('jdg_')[:6]}"
+    return insert_new(connection, tables.Judge, [row])
 
 
 class _Ingest:
     def __init__(self, connection: Connection, audit: str, source: str) -> None:
         self.connection = connection
         self.audit = audit
-        self.source = source
+        self.source = storable(source)
         self.added: Counter[str] = Counter()
         self._judges: dict[Judge, str] = {}
         self._occurrences: Counter[int] = Counter()
 
     def add(self, batch: Sequence[Record]) -> None:
-        fresh: defaultdict[type[SQLModel], list[Row]] = defaultdict(list)
-        lines: dict[str, int] = {}
+        fresh: defaultdict[type[SQLModel], list[_New]] = defaultdict(list)
         for record in batch:
             for model, row in self._rows(record):
-                fresh[model].append(row)
-                lines.setdefault(_key(model, row), record.line)
+                fresh[model].append(_New(row, record.line))
         for model in PARENTS_FIRST:
-            self._store(model, fresh[model], lines)
+            self._store(model, fresh[model])
 
-    def _store(self, model: type[SQLModel], new: list[Row], lines: dict[str, int]) -> None:
-        unique: dict[str, Row] = {}
-        for row in new:
-            first = unique.setdefault(_key(model, row), row)
-            if first.get("content_hash") != row.get("content_hash"):
-                raise _conflict(self.source, model, row, lines)
-        try:
-            self.added[str(model.__tablename__)] += insert_new(self.connection, model, list(unique.values()))
-        except IntegrityError as error:
-            if model is not tables.Trajectory:
-                raise
-            raise Conflict(
-                f"{self.source}: an agent already has another trajectory for the same task and trial. "
-                "Number the attempts apart (trial), or import into another audit."
-            ) from error
-        if "content_hash" in tables.table(model).c:
-            self._compare(model, unique, lines)
+    def _store(self, model: type[SQLModel], new: list[_New]) -> None:
+        unique: dict[str, _New] = {}
+        for each in new:
+            first = unique.setdefault(_key(model, each.row), each)
+            if first.row.get("content_hash") != each.row.get("content_hash"):
+                raise _conflict(self.source, model, each)
+        rows = [each.row for each in unique.values()]
+        if model is tables.Trajectory:  # also taken by another one of the same task, agent and trial
+            self.added["trajectories"] += _insert(self.connection, model, rows, None)
+        else:
+            self.added[str(model.__tablename__)] += insert_new(self.connection, model, rows)
+        if model is not tables.JudgeLog:  # the id of a log is its whole content
+            self._compare(model, list(unique.values()))
 
-    def _compare(self, model: type[SQLModel], new: dict[str, Row], lines: dict[str, int]) -> None:
+    def _compare(self, model: type[SQLModel], new: Sequence[_New]) -> None:
+        """Raises Conflict for a row that is not stored as it is given."""
+        for start in range(0, len(new), LOOKUP):
+            some = new[start : start + LOOKUP]
+            stored = self._content_hashes(model, [_key(model, each.row) for each in some])
+            for each in some:
+                key = _key(model, each.row)
+                if key not in stored or stored[key] != each.row.get("content_hash"):
+                    raise _conflict(self.source, model, each)
+
+    def _content_hashes(self, model: type[SQLModel], keys: Sequence[str]) -> dict[str, str | None]:
+        """Content hash (None where the table has none) by id, of those ids that are stored."""
         table = tables.table(model)
-        key = list(table.primary_key.columns)[-1]
-        query = select(key, table.c.content_hash).where(key.in_([row[key.name] for row in new.values()]))
-        if len(table.primary_key.columns) > 1:
-            query = query.where(table.c.audit_id == self.audit)
-        stored = {row[0]: row[1] for row in self.connection.execute(query)}
-        for row in new.values():
-            if stored[row[key.name]] != row["content_hash"]:
-                raise _conflict(self.source, model, row, lines)
+        query = select(table.c[_key_name(model)], table.c.get("content_hash", null())).where(
+            table.c.audit_id == self.audit, table.c[_key_name(model)].in_(keys)
+        )
+        return {row[0]: row[1] for row in self.connection.execute(query)}
 
     def _rows(self, record: Record) -> Iterator[tuple[type[SQLModel], Row]]:
         if record.task is not None:
             yield tables.Task, make.task_row(self.audit, record.task)
-        home = (
-            f"{self.source}:{record.line}"
-            if record.pair is None or record.pair.pair_id is None
-            else record.pair.pair_id
-        )
+        line = f"{self.source}:{record.line}"
+        home = line if record.pair is None else record.pair.pair_id or line
         ids = []
         for side, episode in zip("AB", record.episodes, strict=False):
             row = make.trajectory_row(self.audit, episode.trajectory, f"{home}:{side}")
@@ -165,43 +162,44 @@ class _Ingest:
             yield tables.Trajectory, row
             yield from self._episode_rows(row["trajectory_id"], episode)
         if record.pair is not None:
-            yield from self._pair_rows(record, ids, home)
+            yield from self._pair_rows(record, record.pair, ids, home)
         else:
-            yield from self._log_rows(record.logs, record.line)
+            for number, log in enumerate(record.logs):
+                yield tables.JudgeLog, make.log_row(self.audit, log, [home, number, log.model_dump()])
 
     def _episode_rows(self, trajectory_id: str, episode: Episode) -> Iterator[tuple[type[SQLModel], Row]]:
         for check in episode.checks:
             yield tables.Check, make.check_row(self.audit, trajectory_id, check)
         for score in episode.satisfaction:
             yield tables.Verdict, make.satisfaction_row(self.audit, self._judge(score.judge), trajectory_id, score)
-        yield from self._log_rows(episode.logs, trajectory_id, trajectory_id=trajectory_id)
+        for number, log in enumerate(episode.logs):
+            identity = [trajectory_id, number, log.model_dump()]
+            yield tables.JudgeLog, make.log_row(self.audit, log, identity, trajectory_id=trajectory_id)
 
-    def _pair_rows(self, record: Record, ids: list[str], home: str) -> Iterator[tuple[type[SQLModel], Row]]:
-        key, (first, second) = record.pair, record.episodes
-        assert key is not None
-        task_id = first.trajectory.task_id
-        transcribed = first.trajectory.messages is not None and second.trajectory.messages is not None
+    def _pair_rows(
+        self, record: Record, key: PairKey, ids: list[str], home: str
+    ) -> Iterator[tuple[type[SQLModel], Row]]:
+        task_id = record.episodes[0].trajectory.task_id
+        transcribed = all(episode.trajectory.messages is not None for episode in record.episodes)
         by_content = key.pair_id is None and transcribed
         pair_id = make.derived_pair_id(self.audit, task_id, key.trial, *ids) if by_content else home
         yield tables.Pair, make.pair_row(self.audit, pair_id, task_id, key, *ids)
         for label in record.gold:
             yield tables.GoldLabel, make.gold_row(self.audit, pair_id, label)
-        for verdict in record.verdicts:
-            judge_id = self._judge(verdict.judge)
-            repeat = self._occurrence(pair_id, judge_id, verdict.order) if by_content else None
+        judge_ids = [self._judge(verdict.judge) for verdict in record.verdicts]
+        for judge_id, verdict in zip(judge_ids, record.verdicts, strict=True):
+            seen = (pair_id, judge_id, verdict.order, verdict.reduced)
+            repeat = self._occurrence(seen) if by_content else None
             yield tables.Verdict, make.verdict_row(self.audit, judge_id, pair_id, verdict, repeat)
-        judges = {self._judge(verdict.judge) for verdict in record.verdicts}
-        links = {"judge_id": judges.pop()} if len(judges) == 1 else {}
-        yield from self._log_rows(record.logs, pair_id, pair_id=pair_id, **links)
+        only_judge = judge_ids[0] if len(set(judge_ids)) == 1 else None
+        for number, log in enumerate(record.logs):
+            called = only_judge if log.role == "judge" else None
+            # What agents cost is said again by the row of each judge; equal calls of one judge are several calls.
+            nth = self._occurrence((pair_id, number, called, log)) if by_content and log.role == "judge" else 0
+            identity = [pair_id, number, log.model_dump(), called, nth]
+            yield tables.JudgeLog, make.log_row(self.audit, log, identity, pair_id=pair_id, judge_id=called)
 
-    def _log_rows(self, logs: Sequence[Log], home: Any, **links: str) -> Iterator[tuple[type[SQLModel], Row]]:
-        for number, log in enumerate(logs):
-            identity = [home, number, log.model_dump()]
-            # Two equal calls of one source are two calls; the same source again is not.
-            identity.append(self._occurrence(digest("log", identity)))
-            yield tables.JudgeLog, make.log_row(self.audit, log, identity, **links)
-
-    def _occurrence(self, *what: str | None) -> int:
+    def _occurrence(self, what: Hashable) -> int:
         """How often this was met in this source before: a verdict's repeat among those of one pair, judge and order."""
         # 64-bit hashes, not strings: a 200 MB file holds a million of them.
         key = hash(what)
@@ -210,26 +208,38 @@ class _Ingest:
 
     def _judge(self, judge: Judge) -> str:
         if judge not in self._judges:
-            self._judges[judge] = ensure_judge(self.connection, self.audit, judge)
+            self.added["judges"] += _add_judge(self.connection, self.audit, judge)
+            self._judges[judge] = make.judge_fingerprint(judge)
         return self._judges[judge]
 
 
+def _key_name(model: type[SQLModel]) -> str:
+    """The column that tells rows of one audit apart."""
+    return list(tables.table(model).primary_key.columns)[-1].name
+
+
 def _key(model: type[SQLModel], row: Row) -> str:
-    key = list(tables.table(model).primary_key.columns)[-1]
-    return f"{model.__tablename__}:{row[key.name]}"
+    return str(row[_key_name(model)])
 
 
-def _conflict(source: str, model: type[SQLModel], row: Row, lines: dict[str, int]) -> Conflict:
-    line = lines[_key(model, row)]
+def _conflict(source: str, model: type[SQLModel], new: _New) -> Conflict:
+    row = new.row
     what, hint = {
         tables.Task: (
             f"task {row.get('task_id')!r} is stored with another prompt or other facts",
             "a task is one prompt: leave the task column unmapped, or map it as category",
         ),
-        tables.Pair: (f"pair {row.get('pair_id')!r} is stored with other sides", "give each pair an id of its own"),
+        tables.Trajectory: (
+            f"agent {row.get('agent')!r} has another trajectory for task {row.get('task_id')!r} and the same trial",
+            "number the attempts apart (trial)",
+        ),
+        tables.Pair: (
+            f"pair {row.get('pair_id')!r} is stored with other sides or another gap",
+            "give each pair an id of its own",
+        ),
         tables.Verdict: (
             f"the verdict on {row.get('pair_id') or row.get('trajectory_id')!r} is stored with another outcome",
-            "give each pair an id of its own, or name the judge or the order of each row",
+            "give each pair an id of its own, number the attempts (trial), or name the judge or the order of each row",
         ),
         tables.Check: ("the same check of a trajectory is stored with another result", "number the attempts (trial)"),
         tables.GoldLabel: (
@@ -238,6 +248,6 @@ def _conflict(source: str, model: type[SQLModel], row: Row, lines: dict[str, int
         ),
     }[model]
     return Conflict(
-        f"{source}, line {line}: {what}; nothing was imported. "
+        f"{source}, line {new.line}: {what}; nothing was imported. "
         f"Results are never overwritten: {hint}, or use another audit name."
     )

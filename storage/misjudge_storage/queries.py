@@ -73,7 +73,8 @@ def read_one(connection: Connection, audit_id: str, kind: str, identity: str) ->
 def read_pair_rows(connection: Connection, audit_id: str, pair_id: str) -> list[Fields]:
     """The rows of `audit_pairs` for one pair: one a judge."""
     query = text("SELECT * FROM audit_pairs WHERE audit_id = :audit AND pair_id = :pair ORDER BY judge")
-    return [fields(row) for row in connection.execute(query, {"audit": audit_id, "pair": pair_id}).mappings()]
+    typed = query.columns(created_at=tables.UtcDateTime())
+    return [fields(row) for row in connection.execute(typed, {"audit": audit_id, "pair": pair_id}).mappings()]
 
 
 def read_verdict_ids(connection: Connection, audit_id: str, pair_id: str) -> list[str]:

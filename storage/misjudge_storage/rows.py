@@ -6,14 +6,31 @@ same id comes again; a difference is a Conflict.
 
 from __future__ import annotations
 
-from datetime import datetime
+import re
 from typing import Any
 
 from misjudge_storage.hashing import canonical, digest
 from misjudge_storage.tables import utc_now
-from misjudge_storage.types import Check, GoldLabel, Judge, Log, PairKey, Satisfaction, Task, Trajectory, Verdict
+from misjudge_storage.types import (
+    Check,
+    GoldLabel,
+    Judge,
+    Log,
+    PairKey,
+    Satisfaction,
+    Task,
+    Trajectory,
+    Verdict,
+    utc_time,
+)
 
 Row = dict[str, Any]
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+
+
+def storable(text: str) -> str:
+    """The text as any database keeps it: NUL (which Postgres refuses) and lone surrogates become U+FFFD."""
+    return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def audit_id(name: str) -> str:
@@ -160,7 +177,6 @@ def satisfaction_row(audit: str, judge_id: str, trajectory_id: str, score: Satis
 
 def log_row(audit: str, log: Log, identity: Any, **links: str | None) -> Row:
     """`identity` makes the id; `links` are run_id, cell_id, pair_id, trajectory_id, judge_id where they apply."""
-    at = utc_now() if log.created_at is None else datetime.fromisoformat(log.created_at)
     blank = dict.fromkeys(("run_id", "cell_id", "pair_id", "trajectory_id", "judge_id"))
     return {
         **blank,
@@ -168,5 +184,5 @@ def log_row(audit: str, log: Log, identity: Any, **links: str | None) -> Row:
         **links,
         "log_id": digest("log", [audit, identity]),
         "audit_id": audit,
-        "created_at": at if at.tzinfo else at.replace(tzinfo=utc_now().tzinfo),
+        "created_at": utc_now() if log.created_at is None else utc_time(log.created_at),
     }

@@ -275,7 +275,7 @@ def label_counts(connection: Connection, audit_id: str) -> list[LabelCount]:
             FROM gold_labels WHERE audit_id = :audit
         ),
         labels AS (
-            SELECT pair_id, 0 AS kind, labeller, pref FROM latest WHERE place = 1
+            SELECT pair_id, 0 AS kind, labeller, pref FROM latest WHERE place = 1 AND pref <> 'split'
             UNION ALL
             SELECT s.pair_id, 1, j.label, s.pref FROM {REDUCED} s
             JOIN judges j ON j.audit_id = :audit AND j.judge_id = s.judge_id

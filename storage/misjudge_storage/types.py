@@ -7,9 +7,11 @@ verdicts and raw logs. Ids are given by the store, never by an importer.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NamedTuple
+import re
+from datetime import UTC, datetime
+from typing import Annotated, Literal, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 Side = Literal["A", "B"]
 Preference = Literal["A", "B", "tie"]
@@ -25,13 +27,37 @@ Role = Literal["agent", "user_sim", "judge", "success_check", "rubric_generate",
 Form = Literal["pairwise", "satisfaction"]
 RunState = Literal["queued", "running", "done", "failed", "cancelled", "lost"]
 
-Name = Annotated[str, Field(min_length=1, max_length=400)]
+
+def _storable(name: str) -> str:
+    # No database keeps these as they are, and an id that changed on the way could not be found again.
+    if re.search("[\0\ud800-\udfff]", name):
+        raise ValueError("it must not hold NUL or broken characters")
+    return name
+
+
+def utc_time(written: str) -> datetime:
+    """The UTC time that is written in ISO 8601, without a zone in UTC. Raises ValueError, OverflowError."""
+    moment = datetime.fromisoformat(written)
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def _moment(text: str) -> str:
+    try:
+        utc_time(text)
+    except (ValueError, OverflowError):
+        raise ValueError("it must be a time such as 2025-01-31T12:00:00+00:00") from None
+    return text
+
+
+Name = Annotated[str, Field(min_length=1, max_length=400), AfterValidator(_storable)]
+Moment = Annotated[str, AfterValidator(_moment)]
+"""A time in ISO 8601; without a zone it is UTC."""
 
 
 class Value(BaseModel):
-    """Base of all values: frozen, no unknown fields, no NaN or infinity."""
+    """Base of all values: frozen, no unknown fields, no NaN or infinity; its errors do not show what was given."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True)
 
 
 class ToolCall(Value):
@@ -123,6 +149,14 @@ class Judge(Value):
     simulated: bool = False
 
 
+_WINNERS: dict[VerdictStatus, tuple[Preference | None, ...]] = {
+    "scored": ("A", "B", "tie"),
+    "weak": ("A", "B"),
+    "inconsistent": (None,),
+    "unscored": (None,),
+}
+
+
 class Verdict(Value):
     """One parsed reply, in terms of the pair's sides (un-swapped), or *unscored* with a reason.
 
@@ -145,6 +179,19 @@ class Verdict(Value):
     contradicts_scores: bool = False
     flip: bool | None = None
 
+    @model_validator(mode="after")
+    def _agrees_with_itself(self) -> Self:
+        if self.winner not in _WINNERS[self.status]:
+            allowed = ", ".join(winner or "empty" for winner in _WINNERS[self.status])
+            raise ValueError(f"winner must be {allowed} in a verdict that is {self.status}")
+        if (self.status == "unscored") != (self.unscored_reason is not None):
+            raise ValueError("unscored_reason belongs to every unscored verdict and to no other")
+        if self.status in {"weak", "inconsistent"} and not self.reduced:
+            raise ValueError(f"only a verdict that stands for both orders can be {self.status}")
+        if self.reduced and self.order is not None:
+            raise ValueError("a verdict that stands for both orders has no order")
+        return self
+
 
 class Satisfaction(Value):
     """One satisfaction score of a trajectory on the judge's raw scale, or *unscored* with a reason."""
@@ -157,12 +204,21 @@ class Satisfaction(Value):
     repaired: bool = False
     flip: bool | None = None
 
+    @model_validator(mode="after")
+    def _agrees_with_itself(self) -> Self:
+        if (self.score is None) != (self.unscored_reason is not None):
+            raise ValueError("a satisfaction has either a score or an unscored_reason")
+        return self
+
 
 class GoldLabel(Value):
-    """What one labeller says was truly better. Several human labels of a pair reduce by majority."""
+    """What one labeller says was truly better. Several human labels of a pair reduce by majority.
+
+    `split` stands for several labellers without a majority, where the source kept no more than that.
+    """
 
     labeller: Name
-    pref: Preference
+    pref: Preference | Literal["split"]
     source: GoldSource
 
 
@@ -191,7 +247,7 @@ class Log(Value):
     est_cost: Annotated[float, Field(ge=0)] | None = None
     price_source: str | None = None
     request_id: str | None = None
-    created_at: str | None = None
+    created_at: Moment | None = None
     simulated: bool = False
 
 
@@ -219,7 +275,7 @@ class PairKey(Value):
 
 
 class Record(Value):
-    """All that one record of a source says. Two episodes where `pair` is set, else one or none."""
+    """All that one record of a source says, of one task. Two episodes where `pair` is set, else one or none."""
 
     line: int
     task: Task | None = None
@@ -228,6 +284,25 @@ class Record(Value):
     gold: tuple[GoldLabel, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
     logs: tuple[Log, ...] = ()
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Self:
+        trajectories = [episode.trajectory for episode in self.episodes]
+        tasks = {trajectory.task_id for trajectory in trajectories}
+        if tasks and (self.task is None or tasks != {self.task.task_id}):
+            raise ValueError("all episodes of a record are of its task")
+        if self.pair is None and (len(trajectories) > 1 or self.gold or self.verdicts):
+            raise ValueError("two episodes, gold labels and verdicts belong to a pair")
+        if self.pair is not None and len(trajectories) != 2:
+            raise ValueError("a pair has two episodes")
+        if self.pair is not None and _same(*trajectories):
+            raise ValueError("both sides are the same trajectory, so neither can be better")
+        return self
+
+
+def _same(a: Trajectory, b: Trajectory) -> bool:
+    known = a.trial is not None or a.messages is not None
+    return known and (a.agent, a.trial, a.messages) == (b.agent, b.trial, b.messages)
 
 
 class BadRecord(NamedTuple):

@@ -16,6 +16,8 @@ from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection
 
+from misjudge_storage.errors import StoreError
+
 T = TypeVar("T")
 Work = Callable[[Connection], T]
 LARGEST_BATCH = 500
@@ -33,27 +35,34 @@ class Writer:
         self._transaction = transaction
         self._queue: SimpleQueue[_Item | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
+        self._closed = False
         self._lock = threading.Lock()
         self.commits = 0
 
     def submit(self, work: Work[T]) -> Future[T]:
-        """Queue `work`; the future holds its result after the commit, or the error that undid it alone."""
+        """Queue `work`; the future holds its result after the commit, or the error that undid it alone.
+
+        `work` may run twice: alone again, when other work in its batch failed. Raises StoreError after `close`.
+        """
         future: Future[T] = Future()
         # Once handed over the work happens: a cancelled waiter must not turn a paid reply into a lost one.
         future.set_running_or_notify_cancel()
         with self._lock:
+            if self._closed:
+                raise StoreError("The store is closed, so nothing more is stored in it. Open it again.")
             if self._thread is None:
                 self._thread = threading.Thread(target=self._loop, name="misjudge-writer", daemon=True)
                 self._thread.start()
-        self._queue.put(_Item(work, future))
+            self._queue.put(_Item(work, future))
         return future
 
     def close(self) -> None:
-        """Commit what is queued, then end the thread."""
+        """Commit what is queued, then end the thread; nothing can be queued afterwards."""
         with self._lock:
-            thread, self._thread = self._thread, None
-        if thread is not None:
+            self._closed = True
+            thread = self._thread
             self._queue.put(None)
+        if thread is not None:
             thread.join()
 
     def _loop(self) -> None:
@@ -79,9 +88,11 @@ class Writer:
         try:
             with self._transaction() as connection:
                 results = [item.work(connection) for item in batch]
-        except Exception as error:
-            if len(batch) == 1:
-                batch[0].future.set_exception(error)
+        except BaseException as error:  # a thread that died of it would leave every caller waiting
+            # What ails the store ails each of them, and waiting for a lock once is enough.
+            if len(batch) == 1 or isinstance(error, StoreError):
+                for item in batch:
+                    item.future.set_exception(error)
                 return
             for item in batch:
                 self._commit([item])

@@ -1,4 +1,4 @@
-"""A process that judges is killed with SIGKILL, and a fresh one goes on: nothing is lost and nothing is stored twice."""
+"""A judging process killed with SIGKILL, and a fresh one that goes on: nothing is lost or stored twice."""
 
 from __future__ import annotations
 
@@ -31,13 +31,15 @@ async def started(store: Path, server: PromptJudge, run: str, die_after: int = 0
         str(TESTS / "kill_target.py"),
         *map(str, arguments),
         stdout=PIPE,
+        stderr=PIPE,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, ROOMS))},
     )
 
 
-async def reported(process: Process) -> list[str]:
-    """The cells that a process said to be committed, once it has ended."""
-    said, _ = await process.communicate()
+async def reported(process: Process, returncode: int = 0) -> list[str]:
+    """The cells that a process said to be committed, once it has ended in this way."""
+    said, complaint = await process.communicate()
+    assert process.returncode == returncode, complaint.decode()
     return said.decode().split()
 
 
@@ -77,8 +79,7 @@ async def kill_and_resume(tmp_path: Path, pairs: int, kills: Sequence[int]) -> N
         before: dict[str, dict[str, Any]] = {}
         for number, die_after in enumerate([*kills, 0]):
             process = await started(where, server, the_run(where) if number else "start", die_after)
-            said = await reported(process)
-            assert process.returncode == (-9 if die_after else 0)
+            said = await reported(process, -9 if die_after else 0)
             assert len(said) == len(set(said))
             assert not before.keys() & set(said), "what was stored before was asked again"
             now = stored_cells(where)
@@ -134,12 +135,11 @@ async def test_two_processes_that_resume_one_run_at_once_share_no_cell(tmp_path:
         store = open_store(where)
         stored(store, pair_records(100))
         store.close()
-        await reported(await started(where, server, "start", die_after=5))
+        await reported(await started(where, server, "start", die_after=5), -9)
         asked_before, run = len(server.asked), the_run(where)
         stored_before = len(stored_cells(where))
         both = [await started(where, server, run) for _ in range(2)]
         said = await asyncio.gather(*(reported(process) for process in both))
-        assert [process.returncode for process in both] == [0, 0]
         assert len(stored_cells(where)) == 200
     # One of the two works; the other one watches.
     assert sorted(map(len, said)) == [0, 200 - stored_before]

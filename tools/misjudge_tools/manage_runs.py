@@ -36,7 +36,7 @@ def _list(request: RunsRequest, deps: Deps) -> RunList:
         audit_id = None if request.audit is None else judging_records.read_audit(connection, request.audit).audit_id
         rows = run_records.list_runs(connection, audit_id)
     reports = tuple(run_report(deps.store, row.run_id) for row in rows[:SHOWN])
-    return RunList(runs=reports, left_out=len(rows) - len(reports))
+    return RunList(runs=reports, runs_left_out=len(rows) - len(reports))
 
 
 async def _cancel(report: RunReport, seconds: float, deps: Deps) -> RunReport:

@@ -113,4 +113,4 @@ class RunList(Value):
     """The latest runs."""
 
     runs: tuple[RunReport, ...]
-    left_out: int = 0
+    runs_left_out: int = 0

@@ -1,13 +1,14 @@
 """audit_pairs files: one row per pair and judge, with the guides' columns or those of our `audit_pairs` view.
 
 pair_id and judge_pref (or judge_status) are enough; columns not named here are ignored. So are selected_reward,
-lower_reward_selected, misselected and total_cost: they follow from the others. Three readings need a word:
+lower_reward_selected, misselected and total_cost: they follow from the others. Four readings need a word:
 
 - A row stands for both orders (a *reduced* verdict) where blind_order is `both`, where judge_status is weak or
   inconsistent, and where a source that does not state both of these has a judge_flip. Then judge_flip = 1
   without a judge_status means inconsistent.
 - Rewards with reward_source `judge` are the judge's own scores over again and are left out.
 - gold_pref is stored as a label unless it follows from the success or reward columns of its row.
+- An empty gold_pref with gold_source human or label means labellers without a majority: the pair is undecidable.
 """
 
 from __future__ import annotations
@@ -154,15 +155,17 @@ def _satisfaction(fields: Fields, side: str, scale: Scale) -> tuple[Satisfaction
 
 def _gold(fields: Fields, facts: _Facts) -> tuple[GoldLabel, ...]:
     pref = choice(fields, "gold_pref", PREFERENCES)
+    stated = choice(fields, "gold_source", _GOLD_SOURCES)
+    if stated == "human" or stated == "label":
+        return (GoldLabel(labeller="imported", pref=pref or "split", source=stated),)
     if pref is None:
         return ()
-    source = choice(fields, "gold_source", _GOLD_SOURCES) or "label"
-    if source == "human" or source == "label":
-        return (GoldLabel(labeller="imported", pref=pref, source=source),)
+    if stated is None:
+        return (GoldLabel(labeller="imported", pref=pref, source="label"),)
     implied = _implied(facts)
     if implied is not None and implied.pref == pref:
         return ()
-    if implied is not None and implied.source in {"human", "verifier", source}:
+    if implied is not None and implied.source in {"human", "verifier", stated}:
         raise RecordError(
             f"gold_pref contradicts the row's own outcomes (source {implied.source}), which outrank it; "
             "leave gold_pref empty to go by them"

@@ -1,0 +1,43 @@
+"""Fixtures of the server's tests."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+
+from command import is_setting
+from misjudge_server.logs import ROOMS
+from misjudge_tools.deps import Deps
+from operations import opened
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working directory, and an environment without any setting of misjudge."""
+    for name in list(os.environ):
+        if is_setting(name):
+            monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def quiet_again() -> Iterator[None]:
+    """Loggers that are set up in the test are as before behind it."""
+    loggers = [logging.getLogger(name) for name in (None, *ROOMS)]
+    before = [(logger.level, logger.propagate, list(logger.handlers)) for logger in loggers]
+    yield
+    for logger, (level, propagate, handlers) in zip(loggers, before, strict=True):
+        logger.setLevel(level)
+        logger.propagate, logger.handlers = propagate, handlers
+
+
+@pytest.fixture
+async def deps(tmp_path: Path) -> AsyncIterator[Deps]:
+    """Operations without a gateway key."""
+    async with opened(tmp_path / "misjudge.db") as made:
+        yield made

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, ValidationError
+
+from misjudge_server.complaints import complaint
+from misjudge_server.tool_table import TOOLS
+from misjudge_tools import requests
+
+CANARY = "CANARY-7261"
+REQUESTS = {entry.request for entry in TOOLS.values()}
+FIELDS = sorted((request.__name__, name) for request in REQUESTS for name in request.model_fields)
+BAD_VALUES: tuple[Any, ...] = (
+    {CANARY: CANARY},
+    [CANARY, {CANARY: 1}],
+    [[CANARY]],
+    f"\n{CANARY}\n",
+    CANARY * 1_000,
+    "",
+    [],
+    -7261,
+    72.61,
+    10**30,
+    float("nan"),
+    f"{CANARY}\0",
+)
+
+
+def said(request: type[BaseModel], arguments: Any) -> str:
+    with pytest.raises(ValidationError) as caught:
+        request.model_validate(arguments)
+    return complaint(caught.value, request)
+
+
+@pytest.mark.parametrize(("request_name", "field"), FIELDS)
+def test_a_value_of_the_wrong_kind_is_named_and_never_echoed(request_name: str, field: str) -> None:
+    request = getattr(requests, request_name)
+    complaints = 0
+    for value in BAD_VALUES:
+        try:
+            request.model_validate({field: value})
+        except ValidationError as error:
+            sentence = complaint(error, request)
+            complaints += field in sentence
+            for hidden in ("CANARY", "7261", "72.61", "pydantic", "http", "input_value", "Traceback"):
+                assert hidden not in sentence
+            assert sentence.endswith(".")
+            assert len(sentence) < 2_500
+    assert complaints
+
+
+@pytest.mark.parametrize(
+    ("request_type", "arguments", "sentence"),
+    [
+        (
+            requests.SummarizeRequest,
+            {"audit": "a", "jugde": "x"},
+            "Unknown argument 'jugde'. Did you mean 'judge'? Allowed: audit, judge, sections.",
+        ),
+        (
+            requests.SummarizeRequest,
+            {"audit": "a", "zzz": "x"},
+            "Unknown argument 'zzz'. Allowed: audit, judge, sections.",
+        ),
+        (requests.SummarizeRequest, {}, "Argument 'audit' is missing. Name of the audit."),
+        (requests.SummarizeRequest, {"audit": 3}, "Argument 'audit' cannot be used: Input should be a valid string."),
+        (requests.SummarizeRequest, {"audit": "a/b"}, "Argument 'audit' cannot be used:"),
+        (
+            requests.JudgeRequest,
+            {"audit": "a", "repeats": 99},
+            "Argument 'repeats' cannot be used: Input should be less than or equal to 20. "
+            "How often each order is asked.",
+        ),
+        (
+            requests.JudgeRequest,
+            {"audit": "a", "form": "best"},
+            "Argument 'form' cannot be used: Input should be 'pairwise' or 'satisfaction'. pairwise: which of two",
+        ),
+        (requests.JudgeRequest, {"audit": "a", "repeats": "two"}, "Argument 'repeats' cannot be used: Input should be"),
+        (requests.JudgeRequest, {"audit": "a", "wait_s": float("nan")}, "The arguments cannot be used: holds NaN"),
+        (requests.JudgeRequest, {"audit": "a", "pair_ids": [1]}, "Argument 'pair_ids' cannot be used:"),
+        (requests.RunPairRequest, {"checks": [{"kind": "contains"}]}, "Argument 'checks' cannot be used: Field requir"),
+        (
+            requests.RunPairRequest,
+            {"checks": [{"kind": "contains", "value": "x", "wert": 1}]},
+            "Argument 'checks' cannot be used: Extra inputs are not permitted.",
+        ),
+        (requests.RunsRequest, {"action": "kill"}, "Argument 'action' cannot be used: Input should be 'list', 'stat"),
+        (requests.RunsRequest, "run", "The arguments cannot be used: Input should be a valid dictionary"),
+    ],
+)
+def test_each_kind_of_problem_is_a_sentence(request_type: type[BaseModel], arguments: Any, sentence: str) -> None:
+    assert sentence in said(request_type, arguments)
+
+
+def test_the_name_of_an_unknown_argument_is_cut() -> None:
+    assert len(said(requests.RunsRequest, {"x" * 10_000: 1})) < 200
+
+
+def test_only_the_first_problems_are_said_and_the_rest_counted() -> None:
+    sentences = said(requests.SummarizeRequest, {f"wrong{n}": n for n in range(10)})
+    assert sentences.count("Unknown argument") == 5
+    assert "missing" not in sentences
+    assert sentences.endswith("And 6 more.")
+
+
+def test_a_problem_that_comes_twice_is_said_once() -> None:
+    assert said(requests.SummarizeRequest, {"audit": "a", "sections": [1, 2, 3]}).count("cannot be used") == 1

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from misjudge_server.fitting import LIMIT, ROW_MAPS, fit, size_of
+
+words = st.text(max_size=40)
+leaves = st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.floats(allow_nan=False) | words
+rows = st.recursive(
+    leaves,
+    lambda inner: st.lists(inner, max_size=20) | st.dictionaries(st.text(min_size=1, max_size=12), inner, max_size=8),
+    max_leaves=60,
+)
+results = st.fixed_dictionaries(
+    {"name": words},
+    optional={
+        "judges": st.dictionaries(st.text(min_size=1, max_size=12), rows, max_size=20),
+        "verdicts": st.lists(rows, max_size=20),
+        "record": st.fixed_dictionaries({"title": words, "imports": st.lists(rows, max_size=20)}),
+    },
+)
+
+
+def holds_rows(node: Any, name: str = "") -> bool:
+    """Whether anything is left that may be cut."""
+    if isinstance(node, list):
+        return bool(node)
+    if isinstance(node, dict):
+        return (name in ROW_MAPS and bool(node)) or any(holds_rows(value, str(key)) for key, value in node.items())
+    return False
+
+
+def part(node: Any, path: str) -> Any:
+    """What stands at a path of names that hold no dot."""
+    for name in path.split("."):
+        node = node[int(name)] if isinstance(node, list) else node[name]
+    return node
+
+
+@given(results, st.integers(150, 1_000))
+def test_a_result_fits_or_has_no_row_left(result: dict[str, Any], limit: int) -> None:
+    fitted = fit("judge", result, limit)
+    left = {name: value for name, value in fitted.items() if name not in {"left_out", "left_out_next"}}
+    assert size_of(fitted) <= limit or not holds_rows(left)
+
+
+@given(results, st.integers(150, 1_000))
+def test_a_result_within_the_limit_is_unchanged(result: dict[str, Any], limit: int) -> None:
+    fitted = fit("judge", result, limit)
+    if size_of(result) <= limit:
+        assert fitted == result
+    else:
+        assert fitted["left_out_next"]
+
+
+@given(results, st.integers(150, 1_000))
+def test_what_stays_stands_as_it_did_at_the_front_of_its_rows(result: dict[str, Any], limit: int) -> None:
+    def begins(whole: Any, cut: Any) -> bool:
+        if isinstance(whole, list):
+            return len(cut) <= len(whole) and all(begins(a, b) for a, b in zip(whole, cut, strict=False))
+        if isinstance(whole, dict):
+            return list(whole)[: len(cut)] == list(cut) and all(begins(whole[name], cut[name]) for name in cut)
+        return bool(whole == cut)
+
+    fitted = fit("judge", result, limit)
+    assert begins(result, {name: value for name, value in fitted.items() if name in result})
+
+
+@given(st.lists(st.lists(st.text(max_size=20), max_size=20), max_size=20), st.integers(60, 1_000))
+def test_the_rows_left_out_are_counted_where_they_stood(table: list[list[str]], limit: int) -> None:
+    result = {"table": table, "files": [{"problems": row} for row in table]}
+    fitted = fit("judge", result, limit)
+    for path, missing in fitted.get("left_out", {}).items():
+        assert len(part(result, path)) == len(part(fitted, path)) + missing
+    counted = fitted.get("left_out", {})
+    assert len(table) - len(fitted["table"]) == counted.get("table", 0)
+    assert len(table) - len(fitted["files"]) == counted.get("files", 0)
+
+
+def test_a_hundred_thousand_rows_are_cut_to_the_limit() -> None:
+    result = {"verdicts": [{"pair_id": f"p{n}", "winner": "A"} for n in range(100_000)]}
+    fitted = fit("judge", result)
+    shown = len(fitted["verdicts"])
+    assert size_of(fitted) <= LIMIT < size_of({"verdicts": result["verdicts"][: shown + 3]}) + 200
+    assert fitted["left_out"] == {"verdicts": 100_000 - shown}
+
+
+def test_as_many_rows_stay_as_fit() -> None:
+    result = {"verdicts": ["x" * 100] * 500}
+    fitted = fit("judge", result)
+    one_more = {**fitted, "verdicts": [*fitted["verdicts"], "x" * 100]}
+    assert size_of(fitted) <= LIMIT < size_of(one_more)
+
+
+def test_the_last_row_is_cut_inside_before_it_is_dropped() -> None:
+    judges = {label: {"rate": 0.5, "buckets": ["b" * 100] * 200} for label in ("first", "second")}
+    fitted = fit("summarize_audit", {"judges": judges})
+    assert list(fitted["judges"]) == ["first"]
+    assert fitted["judges"]["first"]["rate"] == 0.5
+    shown = len(fitted["judges"]["first"]["buckets"])
+    assert shown > 50
+    assert fitted["left_out"] == {"judges": 1, "judges.first.buckets": 200 - shown}
+
+
+def test_the_widest_rows_are_cut_first() -> None:
+    fitted = fit("read_record", {"record": {"runs": ["r" * 20] * 20, "imports": ["i" * 200] * 60}})
+    assert len(fitted["record"]["runs"]) == 20
+    assert list(fitted["left_out"]) == ["record.imports"]
+
+
+def test_members_of_an_object_that_holds_no_rows_stay() -> None:
+    fitted = fit("summarize_audit", {"misselection": {"rate": 0.5, "why": "w" * 12_000}, "buckets": ["b"] * 9})
+    assert fitted["misselection"] == {"rate": 0.5, "why": "w" * 12_000}
+    assert (fitted["buckets"], fitted["left_out"]) == ([], {"buckets": 9})
+
+
+def test_the_result_given_is_not_changed() -> None:
+    result = {"verdicts": ["x" * 100] * 500}
+    before = json.dumps(result)
+    fit("judge", result)
+    assert json.dumps(result) == before
+
+
+def test_size_is_that_of_utf8_on_the_wire() -> None:
+    assert size_of({"a": "中文😀", "b": [1, None]}) == len('{"a":"中文😀","b":[1,null]}'.encode())

@@ -1,0 +1,237 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+from mcp.types import CallToolResult, TextContent
+
+from misjudge_server.app import LazyDeps, build_app
+from misjudge_server.tool_table import INSTRUCTIONS, TOOLS
+from misjudge_storage.errors import StoreError
+from misjudge_tools import judge as judging
+from misjudge_tools.deps import Deps
+from operations import KEY, PromptJudge, count, keyed, opened, pair_records, stored
+
+MODES = ["auto", "legacy"]
+
+
+def client(deps: Deps, mode: str = "auto") -> Client:
+    return Client(build_app(LazyDeps(deps)), mode=mode)
+
+
+async def call(session: Client, tool: str, **arguments: Any) -> CallToolResult:
+    async with asyncio.timeout(60):
+        return await session.call_tool(tool, arguments)
+
+
+async def answer(session: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+    """The structured content of a call that succeeds."""
+    result = await call(session, tool, **arguments)
+    assert not result.is_error, result.content
+    assert result.structured_content is not None
+    return result.structured_content
+
+
+async def refusal(session: Client, tool: str, **arguments: Any) -> str:
+    """The sentence of a call that fails."""
+    result = await call(session, tool, **arguments)
+    assert result.is_error
+    assert result.structured_content is None
+    [content] = result.content
+    assert isinstance(content, TextContent)
+    return content.text
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_the_tools_offered_are_these(deps: Deps, mode: str) -> None:
+    async with client(deps, mode) as session:
+        listing = await session.list_tools()
+        assert session.instructions == INSTRUCTIONS
+    shown = {tool.name: (tool.title, tool.annotations.model_dump()) for tool in listing.tools if tool.annotations}
+    hints = ("title", "read_only_hint", "destructive_hint", "idempotent_hint", "open_world_hint")
+    assert shown == {
+        name: (title, dict(zip(hints, (None, reads_only, False, idempotent, asks_models), strict=True)))
+        for name, title, reads_only, idempotent, asks_models in [
+            ("summarize_audit", "Summarise an audit", True, True, False),
+            ("import_records", "Import judge logs and data sets", False, True, False),
+            ("judge", "Ask a judge", False, False, True),
+            ("run_pair", "Check and judge one pair of agents", False, False, True),
+            ("read_record", "Read a stored record", True, True, False),
+            ("runs", "Watch, stop or resume runs", False, True, True),
+        ]
+    }
+    assert all(tool.output_schema is None for tool in listing.tools)
+
+
+async def test_the_whole_surface_is_small_enough_for_every_client(deps: Deps) -> None:
+    async with client(deps) as session:
+        tools = (await session.list_tools()).tools
+    sent = json.dumps([tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools])
+    assert len(sent.encode()) + len(INSTRUCTIONS.encode()) < 16_000
+    assert all(tool.description and len(tool.description) < 1_500 for tool in tools)
+    assert len(INSTRUCTIONS) < 2_048
+
+
+def test_the_instructions_begin_with_what_the_server_is_for() -> None:
+    begin = INSTRUCTIONS[:200]
+    for words in ("audits LLM judges", "LLM-as-a-judge", "reward models", "picked the side that failed"):
+        assert words in begin
+
+
+async def test_every_schema_is_flat_and_says_what_its_arguments_mean(deps: Deps) -> None:
+    async with client(deps) as session:
+        tools = (await session.list_tools()).tools
+    for tool in tools:
+        schema = tool.input_schema
+        assert schema["type"] == "object"
+        assert schema["additionalProperties"] is False
+        assert set(schema["properties"]) == set(TOOLS[tool.name].request.model_fields)
+        assert set(schema.get("$defs", {})) <= {"CheckRule"}
+        assert '"title":' not in json.dumps(schema)
+        assert all("$ref" not in argument for argument in schema["properties"].values())
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_pair_is_judged_read_and_summarised(deps: Deps, mode: str) -> None:
+    stored(deps.store, pair_records(4))
+    async with client(deps, mode) as session:
+        judged = await answer(session, "judge", audit="a", judge="simulated")
+        summary = await answer(session, "summarize_audit", audit="a")
+        log = await answer(session, "read_record", uri=f"misjudge://audits/a/logs/{judged['verdicts'][0]['log']}")
+    assert (judged["run"]["state"], judged["next"]) == ("done", "summarize_audit(audit='a')")
+    assert (summary["schema"], summary["pairs"]["n"], summary["simulated"]) == (1, 4, True)
+    assert "SIMULATED" in log["record"]["raw_output"]
+
+
+async def test_a_call_without_a_key_names_the_three_ways_on(deps: Deps) -> None:
+    stored(deps.store, pair_records(1))
+    async with client(deps) as session:
+        sentence = await refusal(session, "judge", audit="a")
+    for way in ("Set TAOTOKEN_API_KEY", "judge=local", "judge=simulated"):
+        assert way in sentence
+    assert count(deps.store, "runs") == 0
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_call_that_outlives_its_wait_names_its_run_which_goes_on(tmp_path: Path, mode: str) -> None:
+    async with PromptJudge() as server, opened(tmp_path / "s.db", keyed(server.base_url)) as deps:
+        stored(deps.store, pair_records(3))
+        server.gate.clear()
+        async with client(deps, mode) as session:
+            early = await answer(session, "judge", audit="a", wait_s=0)
+            run = early["run"]
+            assert {"run", "state", "done", "total", "spent", "next"} <= set(run)
+            assert (run["state"], run["done"], run["total"]) == ("running", 0, 6)
+            assert run["next"] == early["next"] == f"runs(action='wait', run='{run['run']}')"
+            still = await answer(session, "runs", action="wait", run=run["run"], wait_s=0)
+            assert still["runs"][0]["state"] == "running"
+            server.gate.set()
+            [waited] = (await answer(session, "runs", action="wait", run=run["run"]))["runs"]
+            again = await answer(session, "judge", audit="a")
+        assert (waited["state"], waited["done"], waited["next"]) == ("done", 6, None)
+        assert waited["spent"] == [{"role": "judge", "calls": 6, "input_tokens": 66, "output_tokens": 18, "cost": None}]
+        assert (again["already_stored"], len(again["verdicts"])) == (6, 6)
+        assert len(server.asked) == 6
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_client_that_cancels_its_call_detaches_and_the_run_goes_on(tmp_path: Path, mode: str) -> None:
+    async with PromptJudge() as server, opened(tmp_path / "s.db", keyed(server.base_url)) as deps:
+        stored(deps.store, pair_records(3))
+        server.gate.clear()
+        async with client(deps, mode) as session:
+            calling = asyncio.create_task(session.call_tool("judge", {"audit": "a"}))
+            await server.received(6)
+            calling.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await calling
+            [run] = (await answer(session, "runs"))["runs"]
+            assert run["state"] == "running"
+            server.gate.set()
+            [waited] = (await answer(session, "runs", action="wait", run=run["run"]))["runs"]
+        assert (waited["state"], waited["done"]) == ("done", 6)
+        assert len(server.asked) == 6
+
+
+async def test_only_runs_cancel_stops_a_run(tmp_path: Path) -> None:
+    async with PromptJudge() as server, opened(tmp_path / "s.db", keyed(server.base_url), concurrency=2) as deps:
+        stored(deps.store, pair_records(10))
+        server.gate.clear()
+        async with client(deps) as session:
+            run = (await answer(session, "judge", audit="a", wait_s=0))["run"]["run"]
+            await server.received(2)
+            await answer(session, "runs", action="cancel", run=run, wait_s=0)
+            server.gate.set()
+            [cancelled] = (await answer(session, "runs", action="wait", run=run))["runs"]
+        assert (cancelled["state"], cancelled["done"]) == ("cancelled", 2)
+        assert cancelled["next"] == f"runs(action='resume', run='{run}')"
+        assert len(server.asked) == 2
+
+
+async def test_a_repeated_request_key_attaches_to_its_run(tmp_path: Path) -> None:
+    async with PromptJudge() as server, opened(tmp_path / "s.db", keyed(server.base_url)) as deps:
+        stored(deps.store, pair_records(2))
+        async with client(deps) as session:
+            first = await answer(session, "judge", audit="a", request_key="k")
+            second = await answer(session, "judge", audit="a", request_key="k")
+            other = await refusal(session, "judge", audit="a", request_key="k", judge="simulated")
+        assert first["run"]["run"] == second["run"]["run"]
+        assert "request_key" in other
+        assert len(server.asked) == 4
+
+
+@pytest.mark.parametrize(
+    ("failing", "told"),
+    [
+        (lambda: StoreError("The disk is full."), "The disk is full."),
+        (lambda: RuntimeError("a reply: CANARY"), "Internal error in judge (RuntimeError)."),
+    ],
+)
+async def test_a_failing_operation_is_a_sentence_without_its_innards(
+    deps: Deps, monkeypatch: pytest.MonkeyPatch, failing: Callable[[], Exception], told: str
+) -> None:
+    async def fail(*_: object) -> None:
+        raise failing()
+
+    monkeypatch.setattr(judging, "judge", fail)
+    async with client(deps) as session:
+        sentence = await refusal(session, "judge", audit="a", judge="simulated")
+    assert sentence.startswith(told)
+    assert "CANARY" not in sentence
+
+
+async def test_settings_that_cannot_be_used_are_said_by_each_call_until_they_are_corrected(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deps = LazyDeps()
+    monkeypatch.setenv("MISJUDGE_CONCURRENCY", "none")
+    async with Client(build_app(deps)) as session:
+        for _ in range(2):
+            assert "The setting MISJUDGE_CONCURRENCY" in await refusal(session, "runs")
+        monkeypatch.setenv("MISJUDGE_CONCURRENCY", "3")
+        assert (await answer(session, "runs"))["runs"] == []
+    await deps.close()
+
+
+async def test_the_server_reads_no_file_outside_its_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    inside, outside = folder / "inside", folder / "outside"
+    for place in (inside, outside):
+        place.mkdir()
+        place.joinpath("log.csv").write_text("prompt,a,b\np,one,two\n", encoding="utf-8")
+    monkeypatch.chdir(inside)
+    monkeypatch.setenv("TAOTOKEN_API_KEY", KEY)
+    deps = LazyDeps()
+    async with Client(build_app(deps)) as session:
+        options = {"audit": "a", "format": "table", "map": ["prompt=prompt,a=a,b=b"]}
+        for path in (str(outside / "log.csv"), "../outside/log.csv"):
+            sentence = await refusal(session, "import_records", paths=[path], **options)
+            assert "outside the folders that may be read" in sentence
+            assert KEY not in sentence
+        imported = await answer(session, "import_records", paths=["log.csv"], **options)
+    assert imported["files"][0]["records"] == 1
+    await deps.close()

@@ -1,0 +1,142 @@
+"""Every tool on a store that is large in every direction: no result above 9 kB, and what is left out can be fetched."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client
+
+from builders import JUDGE, episode, label, pair, passed, verdict
+from misjudge_server.app import LazyDeps, build_app
+from misjudge_server.fitting import LIMIT, size_of
+from misjudge_storage.run_records import create_run
+from misjudge_storage.types import Check, Log, Message, Order, Preference, Record
+from misjudge_tools.deps import Deps
+from operations import stored
+
+PAIRS, JUDGES, SUBSETS, RUNS = 300, 15, 12, 60
+AUDIT = "a long name 长名字" * 7
+LONG = "取消订单 4417，谢谢您的耐心等待！😀 " * 800
+
+
+def long_pair(number: int) -> Record:
+    """A pair with long transcripts that every judge decided in both orders; every other judge is often wrong."""
+    said = (Message(role="user", content=LONG), Message(role="assistant", content=f"{number} {LONG}"))
+    evidence = Check(verifier="state", source="verifier", passed=True, evidence=LONG)
+    a = episode("甲", evidence, task=f"t{number}", said=said)
+    b = episode("乙", passed(False), task=f"t{number}", said=(*said, *said))
+    orders: tuple[Order, Order] = ("AB", "BA")
+    verdicts = [
+        verdict(
+            _winner(number, judge),
+            order,
+            judge=JUDGE.model_copy(update={"label": f"judge {judge} 号裁判", "model": f"m{judge}"}),
+        )
+        for judge in range(JUDGES)
+        for order in orders
+    ]
+    logs = [Log(model="m", raw_output=LONG, parsed_json=json.dumps({"reasons": LONG}))] if number == 0 else []
+    gold = [label("A", f"annotator {n}") for n in range(8)]
+    record = pair(f"pair {number} 对", a, b, *verdicts, gold=gold, logs=logs, prompt=LONG, trial=0, reward_gap=0.01)
+    task = record.task
+    assert task is not None
+    return record.model_copy(update={"task": task.model_copy(update={"subset": f"subset {number % SUBSETS} 子集"})})
+
+
+def _winner(number: int, judge: int) -> Preference:
+    return "B" if judge % 2 and number % 3 else "A"
+
+
+@pytest.fixture
+def large(deps: Deps) -> Deps:
+    audit_id = stored(deps.store, (long_pair(n) for n in range(PAIRS)), AUDIT)
+    with deps.store.write() as connection:
+        for _ in range(RUNS):
+            run = create_run(connection, audit_id, "judge", json.dumps({"reason": LONG}), None, [])
+            assert run
+    return deps
+
+
+def uris(result: dict[str, Any]) -> Iterator[str]:
+    """Addresses that a result names."""
+    for value in result.values():
+        if isinstance(value, str) and value.startswith("misjudge://"):
+            yield value
+        elif isinstance(value, list):
+            yield from (item for item in value if isinstance(item, str) and item.startswith("misjudge://"))
+
+
+@pytest.mark.slow
+async def test_no_result_is_larger_than_every_client_takes(large: Deps, tmp_path: Path) -> None:
+    sizes: dict[str, int] = {}
+
+    async def ask(session: Client, tool: str, **arguments: Any) -> dict[str, Any]:
+        result = await session.call_tool(tool, arguments)
+        assert not result.is_error, result.content
+        assert result.structured_content is not None
+        sizes[f"{tool} {arguments}"] = size_of(result.structured_content)
+        return result.structured_content
+
+    async with Client(build_app(LazyDeps(large))) as session:
+        whole = await ask(session, "summarize_audit", audit=AUDIT)
+        assert whole["left_out"]["judges"] == JUDGES * (SUBSETS + 1) - len(whole["judges"])
+        assert "judge=LABEL" in whole["left_out_next"]
+        one = await ask(session, "summarize_audit", audit=AUDIT, judge="judge 3 号裁判")
+        assert one["misselection"]["n"] == 2 * PAIRS
+        await ask(session, "summarize_audit", audit=AUDIT, sections=["misselection"])
+
+        listed = await ask(session, "runs")
+        assert listed["runs_left_out"] == RUNS - 20
+        assert listed.get("left_out", {}).get("runs", 0) == 20 - len(listed["runs"])
+
+        audits = await ask(session, "read_record", uri="misjudge://audits")
+        assert audits["record"]["audits"][0]["pairs"] == PAIRS
+        facts = await ask(session, "read_record", uri=f"misjudge://audits/{AUDIT}")
+        assert facts["record"]["counts"]["verdicts"] == 2 * PAIRS * JUDGES
+        shown = await ask(session, "read_record", uri=f"misjudge://audits/{AUDIT}/pairs/pair 0 对")
+        for uri in uris(shown["record"]):
+            linked = await ask(session, "read_record", uri=uri)
+            assert linked["record"]
+
+        judged = await ask(session, "judge", audit=AUDIT, judge="simulated")
+        assert judged["run"]["total"] == 2 * PAIRS
+        file = tmp_path / "log.jsonl"
+        row = {"task": "t", "prompt": LONG, "a": LONG, "b": "b" + LONG, "winner": "A"}
+        file.write_text("\n".join(json.dumps({**row, "task": f"t{n}"}) for n in range(30)), encoding="utf-8")
+        table = {"audit": "two", "format": "table", "paths": [str(file)] * 40}
+        preview = await ask(session, "import_records", **table, dry_run=True)
+        assert preview["preview"]
+        await ask(session, "import_records", **table)
+        await ask(
+            session,
+            "run_pair",
+            audit="two",
+            judge="simulated",
+            task_id="t" * 400,
+            task_prompt=LONG,
+            agent_a="甲" * 390,
+            agent_b="乙" * 390,
+            trajectory_a=LONG,
+            trajectory_b=LONG + "!",
+            checks=[{"kind": "contains", "value": f"{n}" + "中" * 300} for n in range(50)],
+        )
+    assert {call[:150]: size for call, size in sizes.items() if size > LIMIT} == {}
+
+
+async def test_a_long_record_is_read_to_its_end_page_by_page(deps: Deps) -> None:
+    stored(deps.store, [long_pair(0)], "a")
+    async with Client(build_app(LazyDeps(deps))) as session:
+        record: dict[str, Any] = {}
+        cursor: int | None = 0
+        while cursor is not None:
+            result = await session.call_tool("read_record", {"uri": "misjudge://audits/a/tasks/t0", "cursor": cursor})
+            page = result.structured_content
+            assert page is not None
+            assert size_of(page) <= LIMIT
+            record["prompt"] = record.get("prompt", "") + page["record"]["prompt"]
+            cursor = page["next_cursor"]
+    assert record["prompt"] == LONG

@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from command import command, environment, launcher
+from hostile_start import INITIALIZED, LIST_TOOLS, Message, exchange, hostile_cwd
+from misjudge_server.serve import encodable
+from misjudge_server.tool_table import TOOLS
+from stdio_session import serving
+
+HANDSHAKE = ["2025-11-25", "2025-06-18"]
+STATELESS = "2026-07-28"
+TABLE = """\
+question,first,second,verdict,truth
+"取消订单 4417。","订单 4417 已取消。 😀","非常抱歉！我会尽快查看。",1,1
+"12 × 12 等于多少？","144","当然是 124 啦！🎉",2,1
+"Is the shop open on Sunday?","Certainly! Always happy to help.","No, closed on Sundays.",2,2
+"""
+IMPORT = {
+    "audit": "日志",
+    "format": "table",
+    "paths": ["log.csv"],
+    "map": ["prompt=question,a=first,b=second,winner=verdict,gold=truth"],
+    "values": ["1=A,2=B"],
+}
+PAIR = {
+    "audit": "pairs",
+    "judge": "simulated",
+    "task_id": "t1",
+    "task_prompt": "Cancel order 4417.",
+    "agent_a": "one",
+    "agent_b": "two",
+    "trajectory_a": "Order 4417 is cancelled. 已取消 😀",
+    "trajectory_b": [{"role": "assistant", "content": "I am so sorry!"}],
+    "checks": [{"kind": "contains", "value": "is cancelled"}],
+}
+GOOD_CALLS: list[tuple[str, dict[str, Any]]] = [
+    ("import_records", IMPORT),
+    ("judge", {"audit": "日志", "judge": "simulated"}),
+    ("summarize_audit", {"audit": "日志"}),
+    ("run_pair", PAIR),
+    ("runs", {"action": "list"}),
+    ("read_record", {"uri": "misjudge://audits/日志"}),
+]
+BAD_CALLS: list[tuple[str, dict[str, Any], str]] = [
+    ("summarize_audit", {"audit": "日志", "jugde": "x"}, "Unknown argument 'jugde'. Did you mean 'judge'?"),
+    ("judge", {"audit": "日志", "repeats": "many"}, "Argument 'repeats' cannot be used: Input should be a valid int"),
+    ("judge", {"audit": ["日志"]}, "Argument 'audit' cannot be used: Input should be a valid string."),
+    ("import_records", {**IMPORT, "format": "tabel"}, "Argument 'format' cannot be used: Input should be 'table', "),
+    ("summarise_audit", {"audit": "日志"}, "There is no tool 'summarise_audit'. Did you mean summarize_audit?"),
+    ("summarize_audit", {"audit": "nope"}, "No audit is called 'nope'."),
+    ("judge", {"audit": "nope", "judge": "simulated"}, "No audit is called 'nope'."),
+    ("runs", {"action": "wait", "run": "run_nope"}, "No run 'run_nope' is stored."),
+    ("read_record", {"uri": "misjudge://nothing"}, "No such address. Allowed are misjudge://audits,"),
+    ("read_record", {"uri": "misjudge://audits/日志/pairs/nope"}, "No pairs record has the id 'nope'"),
+    ("judge", {"audit": "日志"}, "Set TAOTOKEN_API_KEY"),
+    ("import_records", {**IMPORT, "paths": ["/etc/hostname"]}, "is outside the folders that may be read"),
+]
+
+
+def opening(era: str) -> list[Message]:
+    if era == STATELESS:
+        return [{"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": {"_meta": meta()}}]
+    client = {"protocolVersion": era, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    return [{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client}, INITIALIZED]
+
+
+def meta() -> dict[str, Any]:
+    return {
+        "io.modelcontextprotocol/protocolVersion": STATELESS,
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+
+
+def tool_calls(era: str, calls: list[tuple[str, dict[str, Any]]]) -> Iterator[Message]:
+    for number, (name, arguments) in zip(count(10), calls, strict=False):
+        extra = {"_meta": meta()} if era == STATELESS else {}
+        params = {"name": name, "arguments": arguments, **extra}
+        yield {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+
+
+def talk(folder: Path, era: str, calls: list[tuple[str, dict[str, Any]]]) -> dict[int, Message]:
+    """What the server answered, by the id of the request, in a folder made to break it."""
+    hostile_cwd(folder)
+    folder.joinpath("log.csv").write_text(TABLE, encoding="utf-8")
+    env = environment(PYTHONPATH=".", PYTHONIOENCODING="cp932")
+    listing = {**LIST_TOOLS, "params": {"_meta": meta()} if era == STATELESS else {}}
+    messages = [*opening(era), listing, *tool_calls(era, calls)]
+    return {message["id"]: message for message in exchange(command("serve"), folder, env, messages) if "id" in message}
+
+
+@pytest.mark.parametrize("era", [*HANDSHAKE, STATELESS])
+def test_a_hostile_folder_hinders_no_tool_in_either_protocol_era(tmp_path: Path, era: str) -> None:
+    assert {name for name, _ in GOOD_CALLS} == set(TOOLS)
+    answers = talk(tmp_path, era, GOOD_CALLS)
+    offered = answers[1]["result"]
+    assert era == offered.get("protocolVersion") or era in offered["supportedVersions"]
+    assert [tool["name"] for tool in answers[2]["result"]["tools"]] == list(TOOLS)
+    results = [answers[number]["result"] for number in range(10, 10 + len(GOOD_CALLS))]
+    assert [result.get("isError", False) for result in results] == [False] * len(GOOD_CALLS)
+    imported, judged, summary, pair, runs, record = [result["structuredContent"] for result in results]
+    assert imported["files"][0]["records"] == 3
+    assert (judged["run"]["state"], judged["run"]["done"], judged["simulated"]) == ("done", 6, True)
+    assert set(summary["judges"]) == {"verdict", "simulated"}
+    assert summary["marked"].startswith("SIMULATED")
+    assert (pair["row"]["success_a"], pair["row"]["success_b"]) == (1, 0)
+    assert [run["operation"] for run in runs["runs"]] == ["run_pair", "judge"]
+    assert record["record"]["name"] == "日志"
+    assert all("SIMULATED" in result["content"][0]["text"] for result in results[1:4])
+
+
+@pytest.mark.parametrize("era", [HANDSHAKE[0], STATELESS])
+def test_what_cannot_be_done_is_one_sentence_for_the_agent(tmp_path: Path, era: str) -> None:
+    setup = GOOD_CALLS[0]
+    answers = talk(tmp_path, era, [setup, *((name, arguments) for name, arguments, _ in BAD_CALLS)])
+    for number, (_, _, sentence) in enumerate(BAD_CALLS, 11):
+        result = answers[number]["result"]
+        assert result["isError"] is True
+        assert "structuredContent" not in result
+        [content] = result["content"]
+        assert sentence in content["text"]
+        assert "Traceback" not in content["text"]
+        assert content["text"].count("\n") == 0
+
+
+SLOW_TO_IMPORT = ("openai", "sqlalchemy", "sqlmodel", "numpy", "typer", "altair", "aiohttp", "rich")
+
+
+def test_listing_the_tools_imports_nothing_that_is_slow(tmp_path: Path) -> None:
+    names = tmp_path / "modules.json"
+    at_exit = f"import atexit, json; atexit.register(lambda: json.dump(list(sys.modules), open({str(names)!r}, 'w')))"
+    program = [*launcher(at_exit), "serve"]
+    exchange(program, tmp_path, environment(), [*opening(HANDSHAKE[0]), LIST_TOOLS])
+    imported = json.loads(names.read_text(encoding="utf-8"))
+    assert "misjudge_server.tool_table" in imported
+    assert [name for name in SLOW_TO_IMPORT if name in imported] == []
+    assert not (tmp_path / ".misjudge").exists()
+
+
+async def test_what_is_no_message_disturbs_no_other(tmp_path: Path) -> None:
+    async with serving(tmp_path, environment()) as session:
+        await session.initialize()
+        for junk in ("", "garbage", "[]", '{"jsonrpc": "2.0"}', '"' + "x" * 100_000 + '"', '{"a": "\\ud800"'):
+            await session.send(junk)
+        assert (await session.call("runs"))["structuredContent"]["runs"] == []
+        await session.close_stdin()
+        assert await session.ended() == 0
+
+
+async def test_a_call_that_holds_half_of_a_character_is_answered(tmp_path: Path) -> None:
+    async with serving(tmp_path, environment()) as session:
+        await session.initialize()
+        cut = await session.call(
+            "judge", audit="a", judge="simulated", task_prompt="p", response_a="cut \ud83d", response_b="whole 😀"
+        )
+        assert cut["structuredContent"]["run"]["state"] == "done"
+        assert "'?'" in (await session.call("summarize_audit", audit="\udc00"))["content"][0]["text"]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ('{"a": "\\ud83d\\ude00"}\n', '{"a": "😀"}\n'),
+        ('{"a": "\\uD83D!", "b": [1.5, null]}\n', '{"a": "?!", "b": [1.5, null]}\n'),
+        ('{"a": "\\\\ud83d"}\n', '{"a": "\\\\ud83d"}\n'),
+        ('{"a": "\\u4e2d 中 😀"}\n', '{"a": "\\u4e2d 中 😀"}\n'),
+        ("not json \\ud83d\n", "not json \\ud83d\n"),
+        ("[" * 100_000 + '"\\ud83d"', "[" * 100_000 + '"\\ud83d"'),
+    ],
+)
+def test_only_halves_of_characters_are_replaced(line: str, expected: str) -> None:
+    assert encodable(line) == expected

@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from misjudge_server.deps import build_deps, close_deps
+from misjudge_server.settings import load_settings
+from misjudge_storage.errors import InvalidInput
+
+SECRET = "sk-canary-4711"
+
+
+def key() -> str | None:
+    found = load_settings().key
+    return found.get_secret_value() if found else None
+
+
+def dotenv(folder: Path, *lines: str) -> None:
+    folder.joinpath(".env").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def test_without_any_setting_the_defaults_are_in_force(folder: Path) -> None:
+    settings = load_settings()
+    assert settings.gateway.model_dump() == {
+        "base_url": "https://taotoken.net/api",
+        "key": None,
+        "judge_model": None,
+        "timeout_s": 60.0,
+        "concurrency": 32,
+        "trust_env": True,
+    }
+    assert (settings.store, settings.roots) == (".misjudge/misjudge.db", (folder,))
+
+
+def test_the_environment_wins_over_dotenv(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dotenv(folder, "TAOTOKEN_API_KEY=from-file", "MISJUDGE_TIMEOUT_S=7")
+    assert (key(), load_settings().timeout_s) == ("from-file", 7.0)
+    monkeypatch.setenv("TAOTOKEN_API_KEY", "from-environment")
+    assert (key(), load_settings().timeout_s) == ("from-environment", 7.0)
+
+
+@pytest.mark.parametrize("name", ["TAOTOKEN_API_KEY", "MISJUDGE_TIMEOUT_S", "MISJUDGE_STORE", "JUDGE_MODEL"])
+def test_an_empty_value_is_unset(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    plain = load_settings()
+    monkeypatch.setenv(name, "")
+    dotenv(folder, f"{name}=")
+    assert load_settings() == plain
+
+
+def test_an_empty_value_of_the_environment_lets_dotenv_through(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TAOTOKEN_API_KEY", "")
+    dotenv(folder, "TAOTOKEN_API_KEY=from-file", "TAOTOKEN_BASE_URL=https://gateway.example/api")
+    assert key() == "from-file"
+
+
+def test_the_judge_model_comes_from_the_first_name_that_is_set(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("TAOTOKEN_MODEL", "JUDGE_MODEL", "TAOTOKEN_JUDGE_MODEL"):
+        monkeypatch.setenv(name, f"of {name}")
+        assert load_settings().gateway.judge_model == f"of {name}"
+
+
+@pytest.mark.parametrize(
+    "other", ["KEY", "key", "taotoken_api_key", "Taotoken_Api_Key", "API_KEY", "OPENAI_API_KEY", "STORE", "BASE_URL"]
+)
+def test_a_variable_of_another_name_sets_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch, other: str) -> None:
+    plain = load_settings()
+    if os.name != "nt" or other.upper() != "TAOTOKEN_API_KEY":  # Windows does not tell the cases apart
+        monkeypatch.setenv(other, SECRET)
+    dotenv(folder, f"{other}={SECRET}")
+    assert load_settings() == plain
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("MISJUDGE_TIMEOUT_S", SECRET),
+        ("MISJUDGE_TIMEOUT_S", "-1"),
+        ("MISJUDGE_CONCURRENCY", "0"),
+        ("MISJUDGE_CONCURRENCY", SECRET),
+        ("MISJUDGE_TRUST_ENV", SECRET),
+    ],
+)
+def test_a_value_that_cannot_be_used_is_named_and_not_shown(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(InvalidInput, match=f"^The setting {name} cannot be used: Input should be") as caught:
+        load_settings()
+    assert SECRET not in str(caught.value)
+    assert caught.value.__context__ is None or caught.value.__suppress_context__
+
+
+def test_all_values_that_cannot_be_used_are_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MISJUDGE_TIMEOUT_S", "x")
+    monkeypatch.setenv("MISJUDGE_CONCURRENCY", "y")
+    with pytest.raises(InvalidInput, match="MISJUDGE_CONCURRENCY, MISJUDGE_TIMEOUT_S"):
+        load_settings()
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "cp1252"])
+def test_a_dotenv_that_is_not_utf8_is_refused(folder: Path, encoding: str) -> None:
+    folder.joinpath(".env").write_text("TAOTOKEN_API_KEY=schlüssel\n", encoding=encoding)
+    with pytest.raises(InvalidInput, match=r"\.env is not UTF-8 text\. Save it as UTF-8"):
+        load_settings()
+
+
+def test_a_dotenv_as_windows_editors_save_it_is_read(folder: Path) -> None:
+    folder.joinpath(".env").write_text("TAOTOKEN_API_KEY=k\r\nJUDGE_MODEL=m\r\n", encoding="utf-8-sig", newline="")
+    assert (key(), load_settings().judge_model) == ("k", "m")
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that exists and cannot be read")
+def test_a_dotenv_that_cannot_be_read_is_named(folder: Path) -> None:
+    folder.joinpath(".env").symlink_to("/proc/self/mem")
+    with pytest.raises(InvalidInput, match=r"^The file \.env cannot be read"):
+        load_settings()
+
+
+def test_a_key_of_the_environment_is_not_sent_where_dotenv_says(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TAOTOKEN_API_KEY", SECRET)
+    dotenv(folder, "TAOTOKEN_BASE_URL=https://collect.example/api")
+    with pytest.raises(InvalidInput, match=r"Set both in the environment, or both in \.env") as caught:
+        load_settings()
+    assert SECRET not in str(caught.value)
+    assert "collect.example" not in str(caught.value)
+    dotenv(folder, "TAOTOKEN_BASE_URL=https://collect.example/api", "TAOTOKEN_API_KEY=of-the-folder")
+    with pytest.raises(InvalidInput, match="to an address that this folder chose"):
+        load_settings()
+
+
+def test_key_and_address_from_one_place_are_taken(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dotenv(folder, "TAOTOKEN_BASE_URL=https://gateway.example/api", "TAOTOKEN_API_KEY=of-the-folder")
+    assert (load_settings().base_url, key()) == ("https://gateway.example/api", "of-the-folder")
+    monkeypatch.setenv("TAOTOKEN_API_KEY", SECRET)
+    monkeypatch.setenv("TAOTOKEN_BASE_URL", "https://mine.example/api")
+    assert (load_settings().base_url, key()) == ("https://mine.example/api", SECRET)
+
+
+def test_the_folder_cannot_open_other_folders_to_the_server(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    dotenv(folder, "MISJUDGE_ROOTS=/")
+    with pytest.raises(InvalidInput, match=r"MISJUDGE_ROOTS comes from \.env"):
+        load_settings()
+    monkeypatch.setenv("MISJUDGE_ROOTS", "/data")
+    assert load_settings().roots == (folder, Path("/data"))
+
+
+def test_roots_are_the_working_directory_and_those_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MISJUDGE_ROOTS", os.pathsep.join(["/data", "", "/more"]))
+    assert load_settings().roots == (folder, Path("/data"), Path("/more"))
+
+
+def test_the_key_shows_in_no_repr(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TAOTOKEN_API_KEY", SECRET)
+    settings = load_settings()
+    assert SECRET not in f"{settings!r} {settings} {settings.gateway!r} {settings.model_dump_json()}"
+
+
+@pytest.mark.parametrize("form", ["{}/sub/store.db", "sqlite:///{}/store.db"])
+async def test_the_store_is_a_path_or_a_url(folder: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
+    monkeypatch.setenv("MISJUDGE_STORE", form.format(folder.as_posix()))
+    deps = build_deps(load_settings(), confined=True)
+    try:
+        assert list(folder.rglob("store.db"))
+        assert deps.roots == (folder,)
+    finally:
+        await close_deps(deps)
+
+
+async def test_the_default_store_lies_in_a_folder_that_git_ignores(folder: Path) -> None:
+    deps = build_deps(load_settings(), confined=False)
+    try:
+        assert folder.joinpath(".misjudge", "misjudge.db").exists()
+        assert folder.joinpath(".misjudge", ".gitignore").read_text(encoding="utf-8") == "*\n"
+        assert deps.roots is None
+    finally:
+        await close_deps(deps)

@@ -1,0 +1,200 @@
+"""`read_record`: one stored thing, whole, by its URI."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from misjudge_storage.errors import InvalidInput, NotFound
+from misjudge_storage.types import Episode, Log, Record, Task, Trajectory
+from misjudge_tools.deps import Deps
+from misjudge_tools.import_records import import_records
+from misjudge_tools.judge import judge
+from misjudge_tools.read_record import page, read_record
+from misjudge_tools.requests import ImportRequest, JudgeRequest, RecordRequest
+from misjudge_tools.results import RecordPage, record_uri
+from operations import dump, pair_record, pair_records, rows, stored
+
+AUDIT = "50 % off, ünïcode?#&"
+
+
+async def read(deps: Deps, uri: str, **values: Any) -> RecordPage:
+    return await read_record(RecordRequest.model_validate({"uri": uri, **values}), deps)
+
+
+async def test_every_kind_of_record_is_read_by_its_uri(deps: Deps) -> None:
+    stored(deps.store, [pair_record("a/b c%2F#?", "Cancel it.", ("Done.", "No."), "A")], AUDIT)
+    result = await judge(JudgeRequest(audit=AUDIT, judge="simulated"), deps)
+    pair = (await read(deps, record_uri(AUDIT, "pairs", "a/b c%2F#?"))).record
+    assert pair["pair_id"] == "a/b c%2F#?"
+    (outcome,) = pair["outcome_by_judge"]
+    assert (outcome["gold_pref"], outcome["judge"]) == ("A", "simulated")
+    assert datetime.fromisoformat(outcome["created_at"]).utcoffset() == timedelta(0)
+    assert len(pair["verdicts"]) == 2
+    verdict = (await read(deps, pair["verdicts"][0])).record
+    assert (verdict["pair_id"], verdict["order_shown"]) == ("a/b c%2F#?", result.verdicts[0].order)
+    log = (await read(deps, verdict["log"])).record
+    assert json.loads(log["raw_output"])["winner"] in {"A", "B", "tie"}
+    assert log["parsed_json"]["winner"] == json.loads(log["raw_output"])["winner"]
+    assert log["params"]["temperature"] == 0, "stored JSON is read as what it says"
+    trajectory = (await read(deps, pair["trajectory_a"])).record
+    assert trajectory["messages_json"] == [{"role": "assistant", "content": "Done."}]
+    (check,) = trajectory["checks"]
+    assert (check["verifier"], check["passed"]) == ("state", True)
+    task = (await read(deps, pair["task"])).record
+    assert task["prompt"] == "Cancel it."
+    run = (await read(deps, f"misjudge://runs/{result.run.run}")).record
+    assert (run["state"], run["audit"]) == ("done", AUDIT)
+
+
+async def test_an_audit_shows_its_judges_counts_imports_and_runs_and_never_its_secret(
+    deps: Deps, tmp_path: Path
+) -> None:
+    path = tmp_path / "pairs.csv"
+    path.write_text("pair_id,judge_pref,gold_pref\ni1,A,B\nbad,X,B\n", encoding="utf-8")
+    await import_records(ImportRequest(audit=AUDIT, format="pairs", paths=[str(path)], skip_bad=True), deps)
+    stored(deps.store, pair_records(2), AUDIT)
+    run = (await judge(JudgeRequest(audit=AUDIT, judge="simulated"), deps)).run.run
+    audit = (await read(deps, f"misjudge://audits/{quote(AUDIT, safe='')}", max_bytes=100_000)).record
+    assert audit["name"] == AUDIT
+    assert audit["counts"] == {
+        "tasks": 3, "trajectories": 6, "pairs": 3, "verdicts": 5, "gold_labels": 1, "judge_logs": 4
+    }  # fmt: skip
+    assert {one["label"] for one in audit["judges"]} == {"judge", "simulated"}
+    assert audit["runs"] == [run]
+    (imported,) = audit["imports"]
+    assert (imported["records"], imported["skipped"]) == (1, 1)
+    assert len(imported["problems_json"]) == 1
+    secret = rows(deps.store, "SELECT secret FROM audits")[0]["secret"]
+    assert secret not in json.dumps(audit)
+    one = (await read(deps, record_uri(AUDIT, "imports", imported["import_id"]))).record
+    assert one == imported
+
+
+async def test_all_audits_are_listed_with_their_pairs(deps: Deps) -> None:
+    assert (await read(deps, "misjudge://audits")).record == {"audits": []}
+    stored(deps.store, pair_records(2), "one")
+    stored(deps.store, [], "two")
+    listed = (await read(deps, "misjudge://audits")).record["audits"]
+    assert {(audit["name"], audit["pairs"]) for audit in listed} == {("one", 2), ("two", 0)}
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "audits/a",
+        "http://audits/a",
+        "misjudge://",
+        "misjudge://audits/a/pairs",
+        "misjudge://audits/a/secrets/x",
+        "misjudge://audits/a/pairs/p0/more",
+        "misjudge://runs",
+        "misjudge:///audits",
+    ],
+)
+async def test_an_address_of_another_form_is_answered_with_those_there_are(deps: Deps, uri: str) -> None:
+    stored(deps.store, pair_records(1))
+    with pytest.raises(InvalidInput, match=r"Allowed are misjudge://audits.*KIND being one of tasks, trajectories"):
+        await read(deps, uri)
+
+
+@pytest.mark.parametrize(
+    ("uri", "said"),
+    [
+        ("misjudge://audits/b", "No audit is called 'b'. Stored are: a"),
+        ("misjudge://audits/b/pairs/p0", "No audit is called 'b'"),
+        ("misjudge://audits/a/pairs/p9", "No pairs record has the id 'p9' in this audit. Some that are: p0"),
+        ("misjudge://audits/a/logs/x", "No logs record has the id 'x'.*This audit has no logs"),
+        ("misjudge://runs/run_0", "No run 'run_0' is stored"),
+    ],
+)
+async def test_an_address_that_leads_nowhere_says_what_there_is(deps: Deps, uri: str, said: str) -> None:
+    stored(deps.store, pair_records(1))
+    with pytest.raises(NotFound, match=said):
+        await read(deps, uri)
+
+
+async def test_only_the_fields_asked_for_are_read(deps: Deps) -> None:
+    stored(deps.store, pair_records(1))
+    found = await read(deps, "misjudge://audits/a/pairs/p0", fields=["trial", "pair_id"])
+    assert found.record == {"trial": 0, "pair_id": "p0"}
+    with pytest.raises(InvalidInput, match=r"no field 'nope'. It has: .*pair_id"):
+        await read(deps, "misjudge://audits/a/pairs/p0", fields=["nope"])
+
+
+async def test_a_long_text_is_read_page_by_page(deps: Deps) -> None:
+    words = " ".join(f"word{n} ü" for n in range(5_000))
+    stored(deps.store, [pair_record("p", "Do it.", (words, "no"))])
+    (trajectory,) = rows(deps.store, "SELECT trajectory_a FROM pairs")
+    uri = record_uri("a", "trajectories", trajectory["trajectory_a"])
+    text, cursor, pages = "", 0, 0
+    while True:
+        found = await read(deps, uri, cursor=cursor, fields=["messages_json", "agent"])
+        assert len(json.dumps(found.record, ensure_ascii=False).encode()) <= 7_200
+        assert found.record["agent"] == "left"
+        text, pages = text + found.record["messages_json"], pages + 1
+        if found.next_cursor is None:
+            break
+        cursor = found.next_cursor
+    assert pages > 5
+    assert json.loads(text) == [{"role": "assistant", "content": words}]
+
+
+@given(
+    st.dictionaries(
+        st.text("abc", min_size=1, max_size=3),
+        st.one_of(st.none(), st.integers(), st.text(max_size=400), st.lists(st.text(max_size=50), max_size=20)),
+        max_size=6,
+    ),
+    st.integers(500, 2_000),
+)
+def test_the_pages_of_a_record_are_the_whole_record(record: dict[str, Any], max_bytes: int) -> None:
+    cursor, cut = 0, {name: "" for name in record}
+    first = page("uri", record, 0, max_bytes)
+    if first.next_cursor is None and first.record == record:
+        return
+    while True:
+        found = page("uri", record, cursor, max_bytes)
+        for name, value in found.record.items():
+            whole = record[name]
+            if len(json.dumps(whole, ensure_ascii=False).encode()) <= 300:
+                assert value == whole, "a short field stands on every page"
+            else:
+                cut[name] += value
+        if found.next_cursor is None:
+            break
+        assert found.next_cursor > cursor
+        cursor = found.next_cursor
+    for name, text in cut.items():
+        whole = record[name]
+        if len(json.dumps(whole, ensure_ascii=False).encode()) > 300:
+            assert text == whole if isinstance(whole, str) else json.loads(text) == whole
+
+
+async def test_an_imported_log_may_hold_anything_where_json_is_expected(deps: Deps) -> None:
+    odd = ["NaN", "not json", '{"x": Infinity}', "[" * 100_000, "1" * 5_000, '{"fine": 1}']
+    logs = tuple(Log(parsed_json=text, params="}", raw_output="x") for text in odd)
+    trajectory = Trajectory(task_id="t", agent="x", trial=0)
+    stored(deps.store, [Record(line=1, task=Task(task_id="t"), episodes=(Episode(trajectory=trajectory, logs=logs),))])
+    found = []
+    for row in rows(deps.store, "SELECT log_id FROM judge_logs"):
+        record = (await read(deps, record_uri("a", "logs", row["log_id"]), max_bytes=500_000)).record
+        json.dumps(record, allow_nan=False)
+        assert record["params"] == "}"
+        found.append(record["parsed_json"])
+    assert sorted(map(str, found)) == sorted([*odd[:-1], "{'fine': 1}"])
+
+
+async def test_reading_changes_nothing(deps: Deps) -> None:
+    stored(deps.store, pair_records(1))
+    before = dump(deps.store)
+    for uri in ("misjudge://audits", "misjudge://audits/a", "misjudge://audits/a/pairs/p0"):
+        await read(deps, uri)
+    assert dump(deps.store) == before
