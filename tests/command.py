@@ -6,12 +6,25 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
+from typing import NamedTuple
 
 ROOTS = tuple(str(Path(__file__).parents[1] / room) for room in ("server", "tools", "storage"))
 TIMEOUT_S = 100.0
+
+
+class Outcome(NamedTuple):
+    """What a command came to."""
+
+    code: int
+    out: str
+    err: str
+
+
+Misjudge = Callable[..., Outcome]
+"""Runs `misjudge ARGUMENTS` in the test's own process; the fixture `misjudge` of the server's tests."""
 _PYTHON = ("PYTHONPATH", "PYTHONIOENCODING", "PYTHONUTF8", "PYTHONSAFEPATH")
 
 

@@ -20,10 +20,11 @@ from misjudge_storage.engine import Store, open_store
 from misjudge_storage.ingest import ensure_audit, ingest
 from misjudge_storage.run_records import RunRow
 from misjudge_storage.types import Check, Episode, GoldLabel, Message, PairKey, Preference, Record, Task, Trajectory
-from misjudge_tools.deps import Deps, GatewaySettings
+from misjudge_tools.deps import Deps
 from misjudge_tools.gateway.calls import ChatTurn
 from misjudge_tools.gateway.client import HttpGateway
 from misjudge_tools.gateway.clock import Clock
+from misjudge_tools.gateway.settings import GatewaySettings
 from misjudge_tools.gateway.simulated_judge import SimulatedBias, simulated_reply
 from misjudge_tools.judging.choice import JudgingSpec, OpenGateway
 from misjudge_tools.judging.session import JudgingSession

@@ -33,6 +33,8 @@ from misjudge_storage.errors import MisjudgeError
 from misjudge_tools.deps import Deps
 
 log = logging.getLogger(__name__)
+LONGEST_MESSAGE = 2_000
+"""Characters of an error; it may list all labels of an audit, or repeat a name that was given."""
 
 
 class LazyDeps:
@@ -152,4 +154,6 @@ def _succeeded(structured: dict[str, Any]) -> CallToolResult:
 
 
 def _failed(message: str) -> CallToolResult:
+    if len(message) > LONGEST_MESSAGE:
+        message = message[:LONGEST_MESSAGE] + " …"
     return CallToolResult(content=[TextContent(type="text", text=message)], is_error=True)

@@ -14,7 +14,7 @@ from pydantic import AliasChoices, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from misjudge_storage.errors import InvalidInput
-from misjudge_tools.deps import GatewaySettings
+from misjudge_tools.gateway.settings import GatewaySettings
 
 DEFAULT_BASE_URL = "https://taotoken.net/api"
 KEY_NAMES = ("TAOTOKEN_API_KEY",)

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from command import is_setting
+from command import Misjudge, Outcome, is_setting
+from misjudge_server import cli
 from misjudge_server.logs import ROOMS
 from misjudge_tools.deps import Deps
 from operations import opened
@@ -34,6 +35,25 @@ def quiet_again() -> Iterator[None]:
     for logger, (level, propagate, handlers) in zip(loggers, before, strict=True):
         logger.setLevel(level)
         logger.propagate, logger.handlers = propagate, handlers
+
+
+@pytest.fixture
+def misjudge(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], quiet_again: None
+) -> Misjudge:
+    """The command line in this process, in an empty working directory."""
+
+    def run(*arguments: str) -> Outcome:
+        monkeypatch.setattr("sys.argv", ["misjudge", *arguments])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            cli.run()
+        said = capsys.readouterr()
+        code = ended.value.code or 0
+        assert isinstance(code, int)
+        return Outcome(code, said.out, said.err)
+
+    return run
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from mcp import Client
@@ -18,12 +18,19 @@ from misjudge_storage.types import Check, Log, Message, Order, Preference, Recor
 from misjudge_tools.deps import Deps
 from operations import stored
 
-PAIRS, JUDGES, SUBSETS, RUNS = 300, 15, 12, 60
+
+class Scale(NamedTuple):
+    pairs: int
+    judges: int
+    subsets: int
+    runs: int
+
+
 AUDIT = "a long name 长名字" * 7
 LONG = "取消订单 4417，谢谢您的耐心等待！😀 " * 800
 
 
-def long_pair(number: int) -> Record:
+def long_pair(number: int, judges: int = 1, subsets: int = 1) -> Record:
     """A pair with long transcripts that every judge decided in both orders; every other judge is often wrong."""
     said = (Message(role="user", content=LONG), Message(role="assistant", content=f"{number} {LONG}"))
     evidence = Check(verifier="state", source="verifier", passed=True, evidence=LONG)
@@ -36,7 +43,7 @@ def long_pair(number: int) -> Record:
             order,
             judge=JUDGE.model_copy(update={"label": f"judge {judge} 号裁判", "model": f"m{judge}"}),
         )
-        for judge in range(JUDGES)
+        for judge in range(judges)
         for order in orders
     ]
     logs = [Log(model="m", raw_output=LONG, parsed_json=json.dumps({"reasons": LONG}))] if number == 0 else []
@@ -44,21 +51,19 @@ def long_pair(number: int) -> Record:
     record = pair(f"pair {number} 对", a, b, *verdicts, gold=gold, logs=logs, prompt=LONG, trial=0, reward_gap=0.01)
     task = record.task
     assert task is not None
-    return record.model_copy(update={"task": task.model_copy(update={"subset": f"subset {number % SUBSETS} 子集"})})
+    return record.model_copy(update={"task": task.model_copy(update={"subset": f"subset {number % subsets} 子集"})})
 
 
 def _winner(number: int, judge: int) -> Preference:
     return "B" if judge % 2 and number % 3 else "A"
 
 
-@pytest.fixture
-def large(deps: Deps) -> Deps:
-    audit_id = stored(deps.store, (long_pair(n) for n in range(PAIRS)), AUDIT)
+def fill(deps: Deps, scale: Scale) -> None:
+    pairs = (long_pair(n, scale.judges, scale.subsets) for n in range(scale.pairs))
+    audit_id = stored(deps.store, pairs, AUDIT)
     with deps.store.write() as connection:
-        for _ in range(RUNS):
-            run = create_run(connection, audit_id, "judge", json.dumps({"reason": LONG}), None, [])
-            assert run
-    return deps
+        for _ in range(scale.runs):
+            create_run(connection, audit_id, "judge", json.dumps({"reason": LONG}), None, [])
 
 
 def uris(result: dict[str, Any]) -> Iterator[str]:
@@ -70,8 +75,9 @@ def uris(result: dict[str, Any]) -> Iterator[str]:
             yield from (item for item in value if isinstance(item, str) and item.startswith("misjudge://"))
 
 
-@pytest.mark.slow
-async def test_no_result_is_larger_than_every_client_takes(large: Deps, tmp_path: Path) -> None:
+@pytest.mark.parametrize("scale", [Scale(12, 4, 3, 30), pytest.param(Scale(300, 15, 12, 60), marks=pytest.mark.slow)])
+async def test_no_result_is_larger_than_every_client_takes(deps: Deps, tmp_path: Path, scale: Scale) -> None:
+    fill(deps, scale)
     sizes: dict[str, int] = {}
 
     async def ask(session: Client, tool: str, **arguments: Any) -> dict[str, Any]:
@@ -81,33 +87,38 @@ async def test_no_result_is_larger_than_every_client_takes(large: Deps, tmp_path
         sizes[f"{tool} {arguments}"] = size_of(result.structured_content)
         return result.structured_content
 
-    async with Client(build_app(LazyDeps(large))) as session:
+    async with Client(build_app(LazyDeps(deps))) as session:
         whole = await ask(session, "summarize_audit", audit=AUDIT)
-        assert whole["left_out"]["judges"] == JUDGES * (SUBSETS + 1) - len(whole["judges"])
+        assert whole["left_out"]["judges"] == scale.judges * (scale.subsets + 1) - len(whole["judges"])
         assert "judge=LABEL" in whole["left_out_next"]
         one = await ask(session, "summarize_audit", audit=AUDIT, judge="judge 3 号裁判")
-        assert one["misselection"]["n"] == 2 * PAIRS
+        assert one["misselection"]["n"] == 2 * scale.pairs
         await ask(session, "summarize_audit", audit=AUDIT, sections=["misselection"])
 
         listed = await ask(session, "runs")
-        assert listed["runs_left_out"] == RUNS - 20
+        assert listed["runs_left_out"] == scale.runs - 20
         assert listed.get("left_out", {}).get("runs", 0) == 20 - len(listed["runs"])
 
         audits = await ask(session, "read_record", uri="misjudge://audits")
-        assert audits["record"]["audits"][0]["pairs"] == PAIRS
+        assert audits["record"]["audits"][0]["pairs"] == scale.pairs
         facts = await ask(session, "read_record", uri=f"misjudge://audits/{AUDIT}")
-        assert facts["record"]["counts"]["verdicts"] == 2 * PAIRS * JUDGES
+        assert facts["record"]["counts"]["verdicts"] == 2 * scale.pairs * scale.judges
         shown = await ask(session, "read_record", uri=f"misjudge://audits/{AUDIT}/pairs/pair 0 对")
         for uri in uris(shown["record"]):
             linked = await ask(session, "read_record", uri=uri)
             assert linked["record"]
 
+        unknown = await session.call_tool("summarize_audit", {"audit": AUDIT, "judge": LONG})
+        assert unknown.is_error
+        assert size_of(unknown.content[0].model_dump()) < LIMIT
+
         judged = await ask(session, "judge", audit=AUDIT, judge="simulated")
-        assert judged["run"]["total"] == 2 * PAIRS
-        file = tmp_path / "log.jsonl"
-        row = {"task": "t", "prompt": LONG, "a": LONG, "b": "b" + LONG, "winner": "A"}
-        file.write_text("\n".join(json.dumps({**row, "task": f"t{n}"}) for n in range(30)), encoding="utf-8")
-        table = {"audit": "two", "format": "table", "paths": [str(file)] * 40}
+        assert judged["run"]["total"] == 2 * scale.pairs
+        files = [tmp_path / f"log {n}.jsonl" for n in range(40)]
+        for n, file in enumerate(files):
+            row = {"task": f"t{n}", "prompt": LONG, "a": LONG, "b": "b" + LONG, "winner": "A"}
+            file.write_text("\n".join(json.dumps({**row, "task": f"t{n} {i}"}) for i in range(5)), encoding="utf-8")
+        table = {"audit": "two", "format": "table", "paths": [str(file) for file in files]}
         preview = await ask(session, "import_records", **table, dry_run=True)
         assert preview["preview"]
         await ask(session, "import_records", **table)

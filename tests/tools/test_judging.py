@@ -15,10 +15,10 @@ from misjudge_storage.errors import Conflict, InvalidInput, MissingKey, NotFound
 from misjudge_storage.types import Judge, Message, Preference, Record, Verdict
 from misjudge_tools.deps import Deps
 from misjudge_tools.gateway.simulated_judge import shown_responses
-from misjudge_tools.judge import MARK, judge
+from misjudge_tools.judge import judge
 from misjudge_tools.read_record import read_record
 from misjudge_tools.requests import JudgeRequest, RecordRequest, SummarizeRequest
-from misjudge_tools.results import record_uri
+from misjudge_tools.results import MARK, record_uri
 from misjudge_tools.summarize_audit import summarize_audit
 from operations import (
     NOWHERE,

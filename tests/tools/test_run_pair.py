@@ -11,9 +11,8 @@ from misjudge_storage.errors import Conflict, InvalidInput, MissingKey
 from misjudge_storage.types import Message, ToolCall
 from misjudge_tools.deps import Deps
 from misjudge_tools.episodes.verifiers import check_episode
-from misjudge_tools.judge import MARK
 from misjudge_tools.requests import CheckRule, RunPairRequest, SummarizeRequest
-from misjudge_tools.results import RunPairResult
+from misjudge_tools.results import MARK, RunPairResult
 from misjudge_tools.run_pair import run_pair
 from misjudge_tools.summarize_audit import summarize_audit
 from operations import PromptJudge, count, dump, rows

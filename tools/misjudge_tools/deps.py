@@ -6,24 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import SecretStr
-
-from misjudge_storage.types import Value
+from misjudge_tools.gateway.settings import GatewaySettings
 
 if TYPE_CHECKING:
     from misjudge_storage.engine import Store
     from misjudge_tools.runs.worker import Worker
-
-
-class GatewaySettings(Value):
-    """How models are reached. `judge_model` None: a call must name its judge."""
-
-    base_url: str
-    key: SecretStr | None = None
-    judge_model: str | None = None
-    timeout_s: float = 60
-    concurrency: int = 32
-    trust_env: bool = True
 
 
 @dataclass(frozen=True)

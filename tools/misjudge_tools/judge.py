@@ -16,11 +16,10 @@ from misjudge_tools.deps import Deps
 from misjudge_tools.interchange.messages import read_messages
 from misjudge_tools.judging.choice import JudgingSpec, choose_judge, judge_of
 from misjudge_tools.requests import JudgeRequest, Transcript
-from misjudge_tools.results import JudgeResult, RunReport
+from misjudge_tools.results import MARK, JudgeResult, RunReport
 from misjudge_tools.runs import report as runs
 from misjudge_tools.runs.plan import pair_cells, trajectory_cells
 
-MARK = "SIMULATED: made up by a simulated judge, no real model was asked"
 SHOWN = 12
 """Verdicts that a result holds; the rest is read by summarize_audit or read_record."""
 

@@ -9,6 +9,8 @@ from misjudge_storage.types import Form, Value
 
 SCHEME = "misjudge://"
 
+MARK = "SIMULATED: made up by a simulated judge, no real model was asked"
+
 
 def record_uri(audit: str, kind: str, identity: str) -> str:
     """The URI of a stored thing, as `read_record` takes it; names and ids may hold any character."""

@@ -13,10 +13,10 @@ from misjudge_storage.run_records import PlannedCell
 from misjudge_storage.types import Check, Episode, Message, PairKey, Record, Task, Trajectory
 from misjudge_tools.deps import Deps
 from misjudge_tools.episodes.verifiers import check_episode
-from misjudge_tools.judge import MARK, given_messages, refuse_same
+from misjudge_tools.judge import given_messages, refuse_same
 from misjudge_tools.judging.choice import JudgingSpec, choose_judge, judge_of
 from misjudge_tools.requests import RunPairRequest
-from misjudge_tools.results import RunPairResult, RunReport
+from misjudge_tools.results import MARK, RunPairResult, RunReport
 from misjudge_tools.runs import report as runs
 from misjudge_tools.runs.plan import pair_cells
 

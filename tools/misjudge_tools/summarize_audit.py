@@ -9,8 +9,8 @@ from typing import get_args
 from misjudge_storage.engine import Store
 from misjudge_storage.errors import InvalidInput, NotFound
 from misjudge_tools.deps import Deps
-from misjudge_tools.judge import MARK
 from misjudge_tools.requests import SummarizeRequest
+from misjudge_tools.results import MARK
 from misjudge_tools.summary.assemble import Entry, audit_sections, entries, judge_sections
 from misjudge_tools.summary.counts import read_counts
 from misjudge_tools.summary.values import AuditSummary, SectionName, Sections

@@ -9,8 +9,8 @@ from typing import Any, Literal, NamedTuple
 from misjudge_storage.errors import InvalidInput, MissingKey
 from misjudge_storage.hashing import canonical
 from misjudge_storage.types import Form, Judge, Scale, Value
-from misjudge_tools.deps import GatewaySettings
 from misjudge_tools.gateway.calls import NO_KEY, Gateway
+from misjudge_tools.gateway.settings import GatewaySettings
 from misjudge_tools.judging.prompts import Language, PromptName, PromptTemplate, load_prompt
 from misjudge_tools.judging.verdicts import pair_schema, satisfaction_schema
 

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from misjudge_storage import judging_records
 from misjudge_storage.engine import Store
 from misjudge_storage.run_records import RunRow
-from misjudge_tools.deps import GatewaySettings
+from misjudge_tools.gateway.settings import GatewaySettings
 from misjudge_tools.judging.choice import JudgingSpec, open_gateway
 from misjudge_tools.judging.session import JudgingSession
 from misjudge_tools.runs.worker import OpenSession
