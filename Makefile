@@ -28,7 +28,7 @@ demo: $(VENV)/.runtime $(VENV)/.local-judge
 	$(BIN)/misjudge demo
 
 test: $(VENV)/.dev
-	$(PYTEST) -m "not ($(MARKED))" --cov --cov-report=term --cov-fail-under=95
+	$(PYTEST) -n 2 -m "not ($(MARKED))" --cov --cov-report=term --cov-fail-under=95
 
 # pytest exits with 5 when nothing carries one of the markers.
 test-all: $(VENV)/.dev $(VENV)/.local-judge

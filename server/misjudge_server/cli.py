@@ -240,4 +240,5 @@ def _show(result: BaseModel, as_json: bool) -> None:
 
 def _fail_unless_done(run: RunReport) -> None:
     if run.state not in {"done", "planned"}:
-        raise RunStopped(f"Run {run.run} is {run.state}: {run.reason}. Go on with: misjudge runs resume {run.run}")
+        reason = f" {run.reason.rstrip('.')}." if run.reason else ""
+        raise RunStopped(f"Run {run.run}: {run.state}.{reason} Go on with: misjudge runs resume {run.run}")

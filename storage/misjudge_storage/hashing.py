@@ -17,11 +17,12 @@ import json
 from typing import Any
 
 DIGEST_HEX = 24
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def canonical(value: Any) -> str:
     """Canonical JSON text of a JSON-like value. Raises ValueError on NaN and infinity."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return _ENCODER.encode(value)
 
 
 def digest(tag: str, value: Any) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import secrets
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -213,6 +214,7 @@ class _Ingest:
         return self._judges[judge]
 
 
+@cache
 def _key_name(model: type[SQLModel]) -> str:
     """The column that tells rows of one audit apart."""
     return list(tables.table(model).primary_key.columns)[-1].name

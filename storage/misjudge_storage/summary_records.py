@@ -34,8 +34,8 @@ REDUCED = "audit_summary"
 _CALLS = "(calls_a + calls_b + calls_tie)"
 _RIGHT = "CASE gold WHEN 'A' THEN calls_a WHEN 'B' THEN calls_b ELSE 0 END"
 _WRONG = "CASE gold WHEN 'A' THEN calls_b WHEN 'B' THEN calls_a ELSE 0 END"
+_RIGHT_AB = "CASE gold WHEN 'A' THEN ab_a WHEN 'B' THEN ab_b ELSE 0 END"
 _RIGHT_BA = "CASE gold WHEN 'A' THEN ba_a WHEN 'B' THEN ba_b ELSE 0 END"
-_CALLS_BA = "(ba_a + ba_b + ba_tie)"
 _DECIDED = "decidable = 1 AND pref <> 'tie'"
 _BOTH = "CASE WHEN both_orders = 1 AND status <> 'unscored' THEN 1 ELSE 0 END"
 
@@ -46,19 +46,17 @@ def _when(condition: str) -> str:
 
 MEASURES: Mapping[str, tuple[str, str]] = {
     "wrong_calls": (_WRONG, f"decidable * {_CALLS}"),
-    "wrong_pairs": (
-        _when("decidable = 1 AND pref <> 'tie' AND pref <> gold"),
-        _when("decidable = 1 AND pref <> 'tie'"),
-    ),
+    "wrong_pairs": (_when(f"{_DECIDED} AND pref <> gold"), _when(_DECIDED)),
     "flips": (_when("both_orders = 1 AND status = 'inconsistent'"), _BOTH),
     "soft_flips": (_when("both_orders = 1 AND status = 'weak'"), _BOTH),
     "agreements": (_when("both_orders = 1 AND status IN ('decided', 'tie')"), _BOTH),
     "letter_a": ("ab_a + ba_b", "ab_a + ab_b + ba_a + ba_b"),
     "right": (_RIGHT, f"decidable * {_CALLS}"),
-    "right_ba": (_RIGHT_BA, f"decidable * {_CALLS_BA}"),
+    "right_ab": (_RIGHT_AB, "decidable * (ab_a + ab_b + ab_tie)"),
+    "right_ba": (_RIGHT_BA, "decidable * (ba_a + ba_b + ba_tie)"),
     "votes": (_when(f"decidable = 1 AND ({_RIGHT}) > ({_WRONG})"), "decidable"),
 }
-"""Name → (k, n) of one pair. `right` holds every call, `right_ba` those of the order BA among them."""
+"""Name → (k, n) of one pair. `right` holds every call, also of an unknown order; `right_ab` and `right_ba` those of an order."""
 
 TALLIES: Mapping[str, str] = {
     "pairs": "1",
@@ -94,7 +92,7 @@ def reduce_audit(connection: Connection, audit_id: str) -> None:
             g.gold_pref AS gold, CASE WHEN g.gold_pref IN ('A', 'B') THEN 1 ELSE 0 END AS decidable,
             v.status, v.pref, CASE WHEN v.blind_order = 'both' THEN 1 ELSE 0 END AS both_orders,
             v.calls_a, v.calls_b, v.calls_tie,
-            COALESCE(v.ab_a, 0) AS ab_a, COALESCE(v.ab_b, 0) AS ab_b,
+            COALESCE(v.ab_a, 0) AS ab_a, COALESCE(v.ab_b, 0) AS ab_b, COALESCE(v.ab_tie, 0) AS ab_tie,
             COALESCE(v.ba_a, 0) AS ba_a, COALESCE(v.ba_b, 0) AS ba_b, COALESCE(v.ba_tie, 0) AS ba_tie,
             CASE WHEN g.reward_source IS NOT NULL THEN ABS(g.reward_a - g.reward_b) END AS reward_gap,
             ABS(v.score_a - v.score_b) AS score_gap,

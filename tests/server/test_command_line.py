@@ -27,9 +27,8 @@ def table(folder: Path, text: str = TABLE) -> str:
 def whole(outcome: Outcome) -> dict[str, Any]:
     """The JSON of a command that went well."""
     assert (outcome.code, outcome.err) == (0, "")
-    result = json.loads(outcome.out)
-    assert isinstance(result, dict)
-    assert list(result)[0] == "schema"
+    result: dict[str, Any] = json.loads(outcome.out)
+    assert next(iter(result)) == "schema"
     assert result["schema"] == 1
     return result
 

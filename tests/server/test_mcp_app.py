@@ -33,8 +33,9 @@ async def answer(session: Client, tool: str, **arguments: Any) -> dict[str, Any]
     """The structured content of a call that succeeds."""
     result = await call(session, tool, **arguments)
     assert not result.is_error, result.content
-    assert result.structured_content is not None
-    return result.structured_content
+    structured: dict[str, Any] | None = result.structured_content
+    assert structured is not None
+    return structured
 
 
 async def refusal(session: Client, tool: str, **arguments: Any) -> str:

@@ -83,9 +83,10 @@ async def test_no_result_is_larger_than_every_client_takes(deps: Deps, tmp_path:
     async def ask(session: Client, tool: str, **arguments: Any) -> dict[str, Any]:
         result = await session.call_tool(tool, arguments)
         assert not result.is_error, result.content
-        assert result.structured_content is not None
-        sizes[f"{tool} {arguments}"] = size_of(result.structured_content)
-        return result.structured_content
+        structured: dict[str, Any] | None = result.structured_content
+        assert structured is not None
+        sizes[f"{tool} {arguments}"] = size_of(structured)
+        return structured
 
     async with Client(build_app(LazyDeps(deps))) as session:
         whole = await ask(session, "summarize_audit", audit=AUDIT)

@@ -389,10 +389,13 @@ def test_what_the_agents_of_a_pair_cost_is_said_once_for_all_its_judges(store: S
     ]
 
 
-def test_a_call_of_a_pair_with_several_judges_belongs_to_none_of_them(store: Store) -> None:
+def test_a_call_that_several_judges_share_names_none_and_counts_for_each(store: Store) -> None:
     other = JUDGE.model_copy(update={"label": "other", "model": "m"})
-    put(store, pair("p1", None, None, verdict("A"), verdict("B", judge=other), logs=[Log(est_cost=1)]))
+    call = Log(est_cost=1, input_tokens=5, output_tokens=3)
+    put(store, pair("p1", None, None, verdict("A"), verdict("B", judge=other), logs=[call]))
     assert fetch(store, "SELECT judge_id FROM judge_logs") == [(None,)]
+    query = "SELECT judge, judge_cost, input_tokens, output_tokens FROM audit_pairs ORDER BY judge"
+    assert fetch(store, query) == [("judge", 1.0, 5, 3), ("other", 1.0, 5, 3)]
 
 
 def test_logs_of_an_episode_are_those_of_its_trajectory_in_every_pair(store: Store) -> None:

@@ -21,11 +21,12 @@ from misjudge_storage.tables import Check as CheckTable
 from misjudge_storage.tables import GoldLabel as GoldTable
 from misjudge_storage.tables import JudgeLog, Pair, Trajectory, table, utc_now
 from misjudge_storage.tables import Verdict as VerdictTable
-from misjudge_storage.types import Check, GoldLabel, Judge, Log, Preference, Record, Verdict
+from misjudge_storage.types import Check, GoldLabel, Judge, Log, Order, Preference, Record, Verdict
 from view_oracle import Facts, Gold, by_order, calls_of, expected_pairs, reduce_verdicts
 
 OTHER = Judge(label="other", form="pairwise", model="judge-l")
 MIRROR: dict[str | None, Any] = {"A": "B", "B": "A", "AB": "BA", "BA": "AB"}
+SAID: dict[str, Preference | None] = {"A": "A", "B": "B", "t": "tie", "-": None}
 NAMES = count(1)
 
 
@@ -299,6 +300,64 @@ def test_two_orders_reduce_as_the_vocabulary_says(
     assert row["judge_flip"] == {"unscored": None, "inconsistent": 1}.get(status, 0)
 
 
+@pytest.mark.parametrize("order", ["AB", "BA", None])
+@pytest.mark.parametrize(
+    ("said", "status", "pref"),
+    [
+        ("AAB", "decided", "A"),
+        ("ABB", "decided", "B"),
+        ("Att", "decided", "A"),
+        ("AtB", "tie", "tie"),
+        ("tt", "tie", "tie"),
+        ("B--", "decided", "B"),
+        ("--", "unscored", None),
+    ],
+)
+def test_repeats_in_one_order_decide_by_their_balance(
+    shared: Store, order: Order | None, said: str, status: str, pref: str | None
+) -> None:
+    calls = [verdict(SAID[letter], order, repeat) for repeat, letter in enumerate(said)]
+    row = only(shared, "audit_pairs", put(shared, pair("p1", None, None, *calls)))
+    assert (row["judge_status"], row["judge_pref"]) == (status, pref)
+
+
+@pytest.mark.parametrize(
+    ("rows", "status", "pref", "flip"),
+    [
+        ([("scored", "A")], "decided", "A", 0),
+        ([("weak", "B")], "weak", "B", 0),
+        ([("inconsistent", None)], "inconsistent", None, 1),
+        ([("unscored", None)], "unscored", None, None),
+        ([("scored", "A"), ("inconsistent", None)], "decided", "A", 0),
+        ([("inconsistent", None), ("unscored", None)], "inconsistent", None, 1),
+        ([("scored", "tie"), ("inconsistent", None)], "inconsistent", None, 1),
+        ([("scored", "A"), ("scored", "B")], "tie", "tie", 0),
+        ([("weak", "A"), ("scored", "B")], "weak", "B", 0),
+    ],
+)
+def test_rows_that_a_source_reduced_count_as_two_calls(
+    shared: Store, rows: list[tuple[Any, Any]], status: str, pref: str | None, flip: int | None
+) -> None:
+    verdicts_given = [
+        Verdict(
+            judge=JUDGE,
+            repeat=repeat,
+            status=row_status,
+            winner=winner,
+            unscored_reason="timeout" if row_status == "unscored" else None,
+            reduced=True,
+        )
+        for repeat, (row_status, winner) in enumerate(rows)
+    ]
+    audit = put(shared, pair("p1", None, None, *verdicts_given))
+    row = only(shared, "audit_pairs", audit)
+    assert (row["judge_status"], row["judge_pref"], row["judge_flip"]) == (status, pref, flip)
+    assert row["blind_order"] == "both"
+    counted = only(shared, "reduced_verdicts", audit)
+    assert sum(counted[f"calls_{name}"] for name in ("a", "b", "tie", "unscored")) == 2 * len(rows)
+    assert view(shared, "pairwise", audit) == []
+
+
 def test_a_judge_that_always_says_a_is_inconsistent_and_never_wrong_or_right(shared: Store) -> None:
     records = [
         pair(
@@ -364,13 +423,19 @@ def test_gold_is_worth_as_much_as_the_weaker_of_two_sources(shared: Store) -> No
 def test_human_labels_reduce_by_majority_and_a_split_is_undecidable(
     shared: Store, prefs: str, expected: str | None
 ) -> None:
-    said: dict[str, Preference] = {"A": "A", "B": "B", "t": "tie"}
-    labels = [label(said[pref], f"ann{n}") for n, pref in enumerate(prefs)]
+    labels = [label(SAID[pref] or "tie", f"ann{n}") for n, pref in enumerate(prefs)]
     audit = put(
         shared, pair("p1", episode("x", passed(True)), episode("y", passed(False)), verdict("B", "AB"), gold=labels)
     )
     assert gold(shared, audit) == (expected, "human")
     assert only(shared, "audit_pairs", audit)["misselected"] == {"A": 1, "B": 0}.get(str(expected))
+
+
+@pytest.mark.parametrize(("prefs", "expected"), [("A", "A"), ("BBA", "B"), ("ABt", None), ("ttA", "tie"), ("AAB", "A")])
+def test_labels_of_a_data_set_reduce_by_majority_too(shared: Store, prefs: str, expected: str | None) -> None:
+    labels = [label(SAID[pref] or "tie", f"column{n}", "label") for n, pref in enumerate(prefs)]
+    audit = put(shared, pair("p1", episode("x", rewarded(1)), episode("y", rewarded(0)), gold=labels))
+    assert gold(shared, audit) == (expected, "label")
 
 
 def test_the_latest_label_of_each_labeller_counts(shared: Store) -> None:
@@ -382,14 +447,24 @@ def test_the_latest_label_of_each_labeller_counts(shared: Store) -> None:
     assert gold(shared, audit) == ("B", "human")
 
 
-def test_a_later_check_of_the_same_source_replaces_an_earlier_one(shared: Store) -> None:
-    audit = put(shared, pair("p1", episode("x", passed(False)), episode("y", passed(False))))
+@pytest.mark.parametrize(
+    ("earlier", "change", "expected"),
+    [
+        (passed(False), {"passed": True}, ("A", "verifier")),
+        (rewarded(0), {"reward": 1.0}, ("A", "reward")),
+        (rewarded(0), {"reward": None}, ("tie", "reward")),
+    ],
+)
+def test_a_later_answer_of_the_same_source_replaces_an_earlier_one(
+    shared: Store, earlier: Check, change: dict[str, Any], expected: tuple[str, str]
+) -> None:
+    audit = put(shared, pair("p1", episode("x", earlier), episode("y", earlier)))
     facts = facts_of(shared, audit)
-    (failed,) = (check for check in facts.checks if check["trajectory_id"] == facts.pairs[0]["trajectory_a"])
-    again = {**failed, "check_id": f"again {audit}", "passed": True, "created_at": utc_now() + timedelta(minutes=1)}
+    (first,) = (check for check in facts.checks if check["trajectory_id"] == facts.pairs[0]["trajectory_a"])
+    later = {"check_id": f"again {audit}", "created_at": utc_now() + timedelta(minutes=1)}
     with shared.write() as connection:
-        insert_new(connection, CheckTable, [again])
-    assert gold(shared, audit) == ("A", "verifier")
+        insert_new(connection, CheckTable, [{**first, **change, **later}])
+    assert gold(shared, audit) == expected
 
 
 def test_the_judges_own_scores_are_the_rewards_where_there_are_no_others(shared: Store) -> None:
@@ -420,6 +495,13 @@ def test_rewards_say_where_they_come_from(shared: Store, sources: tuple[Any, Any
     row = only(shared, "audit_pairs", put(shared, pair("p1", x, y, verdict("A", "AB"))))
     assert (row["reward_source"], row["gap_source"], row["reward_gap"]) == (expected, "reward", 0.0)
     assert row["lower_reward_selected"] == 0
+
+
+@pytest.mark.parametrize(("better", "worse"), [("human", "verifier"), ("verifier", "label"), ("label", "reward")])
+def test_the_reward_of_the_best_source_counts(shared: Store, better: Any, worse: Any) -> None:
+    both = rewarded(1, better), rewarded(0, worse)
+    audit = put(shared, pair("p1", episode("x", *both), episode("y", *both[::-1])))
+    assert [row["reward"] for row in view(shared, "trajectory_outcomes", audit)] == [1, 1]
 
 
 def test_a_stated_gap_goes_before_a_computed_one(shared: Store) -> None:
@@ -459,24 +541,29 @@ def test_satisfaction_is_that_of_the_first_satisfaction_judge(shared: Store) -> 
 
 
 def test_pairs_share_the_cost_of_a_trajectory_they_both_use(shared: Store) -> None:
-    x = episode(
-        "x", logs=[Log(role="agent", est_cost=1), Log(role="agent", est_cost=3), Log(role="user_sim", est_cost=0.5)]
-    )
-    y, z = episode("y", logs=[Log(role="agent", est_cost=2)]), episode("z")
-    calls = [Log(est_cost=0.25, input_tokens=100, output_tokens=10), Log(est_cost=0.25, input_tokens=50)]
+    spent = [Log(role="agent", est_cost=1), Log(role="agent", est_cost=3)]
+    simulated = [Log(role="user_sim", est_cost=0.125), Log(role="user_sim", est_cost=0.375)]
+    x, y, z = episode("x", logs=[*spent, *simulated]), episode("y", logs=[Log(role="agent", est_cost=2)]), episode("z")
+    calls = [
+        Log(est_cost=0.25, input_tokens=100, output_tokens=10),
+        Log(est_cost=0.5, input_tokens=50, output_tokens=5),
+    ]
     audit = put(
         shared,
         pair("p1", x, y, verdict("A", "AB"), logs=calls),
         pair("p2", z, x, verdict("A", "AB"), line=2),
         pair("p3", z, episode("w"), line=3),
+        pair("p4", episode("v"), episode("u"), line=4, logs=[*spent, *simulated, Log(est_cost=8)]),
     )
     shares = ("agent_cost", "user_sim_cost", "judge_cost", "total_cost", "input_tokens", "output_tokens")
     assert {row["pair_id"]: tuple(row[name] for name in shares) for row in view(shared, "audit_pairs", audit)} == {
-        "p1": (4.0, 0.25, 0.5, 4.75, 150, 10),
+        "p1": (4.0, 0.25, 0.75, 5.0, 150, 15),
         "p2": (2.0, 0.25, None, 2.25, None, None),
         "p3": (None, None, None, None, None, None),
+        "p4": (4.0, 0.5, 8.0, 12.5, None, None),
     }
-    assert {row["agent"]: row["pairs"] for row in joined_costs(shared, audit)} == {"x": 2, "y": 1, "z": 2, "w": 1}
+    pairs = {row["agent"]: row["pairs"] for row in joined_costs(shared, audit)}
+    assert pairs == {"x": 2, "y": 1, "z": 2, "w": 1, "v": 1, "u": 1}
 
 
 def joined_costs(store: Store, audit: str) -> list[dict[str, Any]]:

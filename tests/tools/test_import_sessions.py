@@ -110,6 +110,7 @@ def test_a_table_of_other_columns_is_not_gauge_runs(tmp_path: Path) -> None:
 
 def test_a_judge_log_keeps_every_column_of_the_table(tmp_path: Path) -> None:
     log = Log(
+        pair_id="p1",
         role="judge",
         model="gpt",
         turn=2,
@@ -134,7 +135,7 @@ def test_a_judge_log_keeps_every_column_of_the_table(tmp_path: Path) -> None:
         created_at="2025-01-31T12:00:00+00:00",
         simulated=True,
     )
-    row = {**log.model_dump(), "log_id": "log_1", "pair_id": "p1", "run_id": None}
+    row = {**log.model_dump(), "log_id": "log_1", "run_id": None}
     assert only(json_lines(read_judge_logs, tmp_path, row)) == Record(line=1, logs=(log,))
 
 

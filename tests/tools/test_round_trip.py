@@ -4,30 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import csv
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from hypothesis import given, note
-from hypothesis import strategies as st
 
-from builders import JUDGE, episode, label, messages, pair, passed, rewarded, satisfied, verdict
-from misjudge_storage.engine import Store, open_store
-from misjudge_storage.types import (
-    Check,
-    CheckSource,
-    Episode,
-    GoldLabel,
-    Judge,
-    Log,
-    Order,
-    Preference,
-    Record,
-    Role,
-    Verdict,
-)
+from generated import JUDGES, audits, fresh
+from misjudge_storage.engine import Store
+from misjudge_storage.types import GoldLabel, Order, Preference, Record
 from misjudge_tools.deps import Deps
 from misjudge_tools.import_records import import_records
 from misjudge_tools.requests import ImportRequest, SummarizeRequest
@@ -36,91 +20,8 @@ from misjudge_tools.runs.worker import Worker
 from misjudge_tools.summarize_audit import summarize
 from operations import NOWHERE, rows, stored
 
-SIDES: st.SearchStrategy[Preference] = st.sampled_from(["A", "B", "tie"])
-SHARE = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0])
-SCORES = st.sampled_from([0.0, 1.0, 2.5, 4.0, 5.0])
-SOURCES: st.SearchStrategy[CheckSource] = st.sampled_from(["verifier", "human", "label", "reward"])
-REWARD_SOURCES: st.SearchStrategy[CheckSource] = st.sampled_from(["verifier", "reward"])
-ROLES: st.SearchStrategy[Role] = st.sampled_from(["agent", "user_sim", "judge"])
-JUDGES = (JUDGE, Judge(label="other", form="pairwise", model="judge-n", origin="imported"))
 OTHER: dict[Preference, Preference] = {"A": "B", "B": "A", "tie": "tie"}
 OTHER_ORDER: dict[Order, Order] = {"AB": "BA", "BA": "AB"}
-
-
-@contextmanager
-def fresh() -> Iterator[tuple[Store, Path]]:
-    with tempfile.TemporaryDirectory() as folder:
-        store = open_store(Path(folder) / "s.db")
-        try:
-            yield store, Path(folder)
-        finally:
-            store.close()
-
-
-@st.composite
-def single_calls(draw: st.DrawFn, judge: Judge) -> list[Verdict]:
-    """The calls of one judge on one pair: in one order, in both, or in an order that nobody knows; repeated or not."""
-    orders: tuple[Order | None, ...] = draw(st.sampled_from([("AB", "BA"), ("AB",), ("BA",), (None,)]))
-    found = []
-    for order in orders:
-        for repeat in range(draw(st.integers(1, 2))):
-            winner = draw(st.one_of(st.none(), SIDES))
-            scores = draw(st.one_of(st.none(), st.tuples(SCORES, SCORES))) if winner else None
-            facts = {} if scores is None else {"score_a": scores[0], "score_b": scores[1]}
-            found.append(verdict(winner, order, repeat, judge, **facts))
-    return found
-
-
-@st.composite
-def reduced_calls(draw: st.DrawFn, judge: Judge) -> list[Verdict]:
-    """One row that stands for both orders."""
-    kind = draw(st.sampled_from(["scored", "weak", "inconsistent", "unscored"]))
-    if kind in {"inconsistent", "unscored"}:
-        reason = {"unscored_reason": "timeout"} if kind == "unscored" else {}
-        return [Verdict.model_validate({"judge": judge, "status": kind, "reduced": True, **reason})]
-    winner = draw(SIDES if kind == "scored" else st.sampled_from(["A", "B"]))
-    return [Verdict.model_validate({"judge": judge, "status": kind, "winner": winner, "reduced": True})]
-
-
-@st.composite
-def sides(draw: st.DrawFn, task: str, trial: int | None) -> tuple[Episode, Episode]:
-    """Two episodes with what is known of each."""
-    found = []
-    for agent in ("x", "y"):
-        checks: list[Check] = []
-        if draw(st.booleans()):
-            checks.append(passed(draw(st.booleans()), draw(SOURCES)))
-        if draw(st.booleans()):
-            checks.append(rewarded(draw(SHARE), draw(REWARD_SOURCES)))
-        scores = [satisfied(draw(SHARE))] if draw(st.booleans()) else []
-        found.append(
-            episode(agent, *checks, task=task, trial=trial, said=messages("Hi", agent + task), satisfaction=scores)
-        )
-    return found[0], found[1]
-
-
-@st.composite
-def audits(draw: st.DrawFn) -> list[Record]:
-    """Pairs of a few tasks, as different as an audit may hold them."""
-    found = []
-    for n in range(draw(st.integers(1, 6))):
-        trial = draw(st.sampled_from([None, 0, 3]))
-        first, second = draw(sides(f"t{n}", trial))
-        said: list[Verdict] = []
-        for judge in JUDGES[: draw(st.integers(0, 2))]:
-            said += draw(st.one_of(single_calls(judge), reduced_calls(judge)))
-        annotators = draw(st.integers(0, 3))
-        source = "human" if annotators > 1 else draw(st.sampled_from(["human", "label"]))
-        gold = [label(draw(SIDES), f"ann{k}", source) for k in range(annotators)]
-        gap = draw(st.one_of(st.none(), st.sampled_from([0.05, 0.1, 0.3])))
-        key = {} if gap is None else {"reward_gap": gap, "gap_source": draw(st.sampled_from(["ability", "reward"]))}
-        bucket = draw(st.sampled_from([None, "near", "wide"]))
-        logs = [Log(role=role, est_cost=0.25, input_tokens=n) for role in draw(st.sets(ROLES))]
-        key |= {"line": n + 1, "trial": trial, "ability_bucket": bucket}
-        found.append(pair(f"p{n}", first, second, *said, gold=gold, logs=logs, **key))
-    return found
-
-
 NOT_OF_VALUE = {"audit_id", "created_at", "judge_fingerprint"}
 
 
@@ -183,9 +84,7 @@ def _other(one: GoldLabel) -> str:
     return OTHER[one.pref]
 
 
-MIRRORED = [
-    (f"{name}_a", f"{name}_b") for name in ("agent", "success", "reward", "judge_score", "user_sat")
-]
+MIRRORED = [(f"{name}_a", f"{name}_b") for name in ("agent", "success", "reward", "judge_score", "user_sat")]
 TURNED = ("gold_pref", "judge_pref")
 BLIND = {"A=left": "A=right", "A=right": "A=left"}
 

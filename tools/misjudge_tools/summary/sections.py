@@ -22,7 +22,7 @@ from misjudge_tools.stats.agreement import Labels, cohen_kappa
 from misjudge_tools.stats.consistency import ConsistencySums, consistency
 from misjudge_tools.stats.misselection import Misselection, misselection
 from misjudge_tools.stats.ranking import AgentScore, ranking
-from misjudge_tools.stats.rates import ClusterSums, NoData, Tally
+from misjudge_tools.stats.rates import NONE, ClusterSums, NoData, Tally
 from misjudge_tools.stats.satisfaction import ScoreOutcomes, satisfaction_gap
 from misjudge_tools.stats.trials import PassHat, TaskTrials, pass_hat_k
 from misjudge_tools.summary.values import (
@@ -71,7 +71,10 @@ def _misselection(counts: GroupCounts) -> Misselection:
 def consistency_section(counts: GroupCounts) -> ConsistencySection:
     """What the judge does when the sides change places."""
     sums = {name: ClusterSums(*value) for name, value in counts.measures.items()}
-    right, right_ba = sums["right"], sums["right_ba"]
+    right, right_ab, right_ba = sums["right"], sums["right_ab"], sums["right_ba"]
+    if right_ab.n + right_ba.n < right.n:
+        # The order of some calls is unknown, so there is no accuracy by order to take the mean of.
+        right_ab, right_ba = right, NONE
     found = consistency(
         ConsistencySums(
             flips=sums["flips"],
@@ -79,8 +82,7 @@ def consistency_section(counts: GroupCounts) -> ConsistencySection:
             agreements=sums["agreements"],
             letter_a=sums["letter_a"],
             right=right,
-            # A call whose order is unknown counts with those of the order AB.
-            right_ab=Tally(right.k - right_ba.k, right.n - right_ba.n),
+            right_ab=Tally(right_ab.k, right_ab.n),
             right_ba=Tally(right_ba.k, right_ba.n),
             votes=sums["votes"],
         )
