@@ -97,7 +97,7 @@ def pick(said: Sequence[Verdict]) -> str:
     votes = Counter(verdict.winner for verdict in said if verdict.status == "scored")
     if not votes:
         return "unscored"
-    return compare(votes["A"], votes["B"])
+    return "inconsistent" if votes["A"] == votes["B"] > 0 else compare(votes["A"], votes["B"])
 
 
 def status_of(verdicts: Sequence[Verdict]) -> tuple[str, Preference | None, bool]:
@@ -113,11 +113,11 @@ def status_of(verdicts: Sequence[Verdict]) -> tuple[str, Preference | None, bool
     both = {"AB", "BA"} <= orders.keys()
     if "unscored" in picks:
         return "unscored", None, both
-    if {"A", "B"} <= picks:
+    if "inconsistent" in picks or {"A", "B"} <= picks:
         return "inconsistent", None, both
     for side in ("A", "B"):
         if side in picks:
-            return ("weak" if "tie" in picks else "decided"), side, both  # type: ignore[return-value]
+            return ("weak" if "tie" in picks else "decided"), side, both
     return "tie", "tie", both
 
 

@@ -82,13 +82,12 @@ def by_order(verdicts: Sequence[Row]) -> dict[str, list[Row]]:
 
 
 def pick(verdicts: Sequence[Row]) -> str:
-    """What one order says: the balance of its scored calls."""
+    """What one order says: the side with more of its scored calls; as many A as B is no tie but a contradiction."""
     scored = [call for verdict in verdicts for call in calls_of(verdict) if call is not None]
     if not scored:
         return "unscored"
     balance = side(sum(WORTH[call] for call in scored))
-    undecided = any(verdict["status"] == "inconsistent" for verdict in verdicts)
-    return "inconsistent" if balance == "tie" and undecided else balance
+    return "inconsistent" if balance == "tie" and "A" in scored else balance
 
 
 def reduce_verdicts(verdicts: Sequence[Row]) -> Reduced:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import difflib
+import json
 import logging
 from importlib import import_module
 from typing import Any
@@ -147,9 +148,8 @@ async def answer(deps: LazyDeps, name: str, arguments: dict[str, Any]) -> CallTo
 
 
 def _succeeded(structured: dict[str, Any]) -> CallToolResult:
-    # Clients show the model structuredContent only; the text is a line for people.
-    marked = structured.get("marked")
-    text = f"{marked}. See structuredContent." if marked else "See structuredContent."
+    # Claude Code and Codex show their model structuredContent only; clients of older protocols know only the text.
+    text = json.dumps(structured, ensure_ascii=False)
     return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=structured)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import os
 import signal
@@ -18,6 +17,7 @@ from misjudge_server import VERSION
 from misjudge_server.complaints import complaint
 from misjudge_server.logs import log_failure, set_up_logging
 from misjudge_server.progress import with_progress
+from misjudge_server.terminal import json_text, plain
 from misjudge_storage.errors import InvalidInput, MisjudgeError, RunStopped
 from misjudge_tools import requests
 from misjudge_tools.deps import Deps
@@ -60,7 +60,7 @@ def run() -> None:
 
 
 def _fail(message: str) -> None:
-    print(f"misjudge: {message}", file=sys.stderr)
+    print(plain(f"misjudge: {message}"), file=sys.stderr)
     sys.exit(FAILED)
 
 
@@ -168,8 +168,9 @@ def read(
     """Read one stored thing whole, as JSON."""
     from misjudge_tools.read_record import read_record
 
-    request = _request(requests.RecordRequest, uri=uri, fields=field, max_bytes=WHOLE_BYTES)
-    _show(_carry_out(lambda deps: read_record(request, deps)), as_json=True)
+    request = _request(requests.RecordRequest, uri=uri, fields=field)
+    whole = request.model_copy(update={"max_bytes": WHOLE_BYTES})
+    _show(_carry_out(lambda deps: read_record(whole, deps)), as_json=True)
 
 
 @app.command()
@@ -231,7 +232,7 @@ def _leave(runs: Sequence[str]) -> NoReturn:
 def _show(result: BaseModel, as_json: bool) -> None:
     if as_json:
         fields = {"schema": SCHEMA, **result.model_dump(mode="json", by_alias=True)}
-        print(json.dumps(fields, ensure_ascii=False, indent=2))
+        print(json_text(fields))
     else:
         from misjudge_server.printing import print_result
 

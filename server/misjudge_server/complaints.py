@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 MOST = 5
 FIRST = {"extra_forbidden": 0, "missing": 2}
 """A misspelt name comes before the argument that is missing for it."""
+REWORDED = {"string_pattern_mismatch": "it holds a character that is not allowed, or begins or ends with one"}
 
 
 def complaint(error: ValidationError, request: type[BaseModel]) -> str:
@@ -28,7 +29,7 @@ def _rank(problem: Any) -> int:
 
 def _sentence(problem: Any, request: type[BaseModel]) -> str:
     names = [str(part) for part in problem["loc"]]
-    said = problem["msg"].removeprefix("Value error, ").rstrip(".")
+    said = REWORDED.get(problem["type"]) or problem["msg"].removeprefix("Value error, ").rstrip(".")
     if not names:
         return f"The arguments cannot be used: {said}."
     name = names[0]

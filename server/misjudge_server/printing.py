@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from functools import singledispatch
 
 from pydantic import BaseModel
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from misjudge_server.terminal import json_text, plain
 from misjudge_tools.results import ImportResult, JudgeResult, RunList, RunReport
 from misjudge_tools.stats.rates import Rate
 from misjudge_tools.summary.assemble import SEVERAL
@@ -28,7 +30,16 @@ CONSISTENCY = {
 WIDTH = 110
 """Columns where the output is not a terminal."""
 
-console = Console(highlight=False, markup=False)
+
+class _PlainConsole(Console):
+    """Passes its own styles to the terminal, and no control character of what it shows."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=plain(segment.text))
+
+
+console = _PlainConsole(highlight=False, markup=False, emoji=False)
 if not console.is_terminal:
     console.width = WIDTH
 
@@ -36,7 +47,7 @@ if not console.is_terminal:
 @singledispatch
 def print_result(result: BaseModel) -> None:
     """Print a result; one of no form of its own as JSON."""
-    print(json.dumps(result.model_dump(mode="json", by_alias=True), ensure_ascii=False, indent=2))
+    print(json_text(result.model_dump(mode="json", by_alias=True)))
 
 
 def percent(rate: float | None) -> str:
@@ -48,7 +59,8 @@ def estimate(rate: Rate | None) -> str:
     """A share with counts and interval: `12.5 % (3 of 24, 95 % 4.3–31.0 %)`."""
     if rate is None or rate.rate is None:
         return "–"
-    counts = f"{rate.k} of {rate.n}"
+    # The mean of two orders is not k of n where the orders differ in number.
+    counts = f"{rate.k} of {rate.n}" if abs(rate.rate - rate.k / rate.n) < 1e-9 else f"over {rate.n}"
     if rate.low is None or rate.high is None:
         return f"{percent(rate.rate)} ({counts})"
     return f"{percent(rate.rate)} ({counts}, 95 % {100 * rate.low:.1f}–{100 * rate.high:.1f} %)"
@@ -194,25 +206,29 @@ def _(result: JudgeResult) -> None:
     run = result.run
     asked = f"{run.total} calls" if run.state == "planned" else f"{run.done} of {run.total} calls stored"
     kept = f", {result.already_stored} were stored before" if result.already_stored else ""
-    console.print(Text(f"{result.judge}, {result.form}: {run.state}, {asked}{kept}"))
-    if run.reason:
-        console.print(Text(run.reason))
+    lost = "".join(f", {number} unscored ({reason})" for reason, number in run.unscored.items())
+    console.print(Text(f"{result.judge}, {result.form}: {run.state}, {asked}{kept}{lost}"))
     if run.state == "done":
-        console.print(Text(f"Next: misjudge summarize {run.audit}"))
+        console.print(_next(run.audit))
 
 
 @print_result.register
 def _(result: ImportResult) -> None:
     if result.preview is not None:
-        print(json.dumps(result.preview, ensure_ascii=False, indent=2))
+        print(json_text(result.preview))
     for file in result.files:
         added = ", ".join(f"{number} {table}" for table, number in file.added.items() if number) or "nothing new"
         left_out = f"; {file.left_out} left out" if file.left_out else ""
-        console.print(Text(f"{file.source}: {file.records} records, added {added}{left_out}"))
+        unscored = f"; {file.unscored} verdicts unscored" if file.unscored else ""
+        console.print(Text(f"{file.source}: {file.records} records, added {added}{left_out}{unscored}"))
         for problem in file.problems:
             console.print(Text(f"  {problem}"))
     if result.files:
-        console.print(Text(f"Next: misjudge summarize {result.audit}"))
+        console.print(_next(result.audit))
+
+
+def _next(audit: str) -> Text:
+    return Text(f"Next: misjudge summarize {shlex.quote(audit)}")
 
 
 @print_result.register

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import signal
 import sys
 import threading
@@ -18,6 +19,8 @@ from misjudge_server.logs import set_up_logging
 
 if TYPE_CHECKING:
     from anyio import AsyncFile
+
+HALF = re.compile("[\ud800-\udfff]")
 
 
 def serve() -> None:
@@ -82,7 +85,7 @@ class _Lines:
 
 
 def encodable(line: str) -> str:
-    r"""The message with `?` for half of a character, such as "\ud83d" from text cut within an emoji.
+    r"""The message with U+FFFD for half of a character, such as "\ud83d" from text cut within an emoji.
 
     The SDK reads no message that holds one, and would leave its request without any answer.
     """
@@ -92,4 +95,4 @@ def encodable(line: str) -> str:
         message = json.dumps(json.loads(line), ensure_ascii=False)
     except (ValueError, RecursionError):  # not for us to judge
         return line
-    return message.encode("utf-8", errors="replace").decode("utf-8") + "\n"
+    return HALF.sub("\ufffd", message) + "\n"

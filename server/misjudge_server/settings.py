@@ -51,7 +51,7 @@ class Settings(BaseSettings):
     @property
     def roots(self) -> tuple[Path, ...]:
         """Folders that the server may read files from: the working directory and those named."""
-        return (Path.cwd(), *(Path(root) for root in self.root_list.split(os.pathsep) if root))
+        return (Path.cwd(), *(Path(root).expanduser() for root in self.root_list.split(os.pathsep) if root))
 
     @property
     def gateway(self) -> GatewaySettings:

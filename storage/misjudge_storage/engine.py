@@ -61,7 +61,7 @@ def open_store(where: str | Path = DEFAULT_STORE) -> Store:
     StoreError when it cannot be opened.
     """
     place = str(where)
-    engine, location = _url_engine(place) if "://" in place else _file_engine(Path(place))
+    engine, location = _url_engine(place) if "://" in place else _file_engine(Path(place).expanduser())
     try:
         with translated(location):
             upgrade(engine, location, all_migrations())
@@ -78,6 +78,8 @@ def _file_engine(path: Path) -> tuple[Engine, str]:
             raise StoreError(
                 f"The store {path} is a folder. Name a file in MISJUDGE_STORE, such as {path / 'misjudge.db'}."
             )
+        if path.exists() and not path.is_file():
+            raise StoreError(f"The store {path} is a device or pipe. Name a file in MISJUDGE_STORE.")
         made = not folder.exists()
         folder.mkdir(parents=True, exist_ok=True)
         if made and folder.name == ".misjudge":

@@ -80,11 +80,13 @@ class GatewayError(MisjudgeError):
     """A model call that gave no usable reply.
 
     `unscored` is the reason stored with the verdict that was lost; `retryable` says whether the same
-    call may succeed later.
+    call may succeed later; `leaves_open` that a resumed run asks the cell again; `stops_run` that every other
+    cell would meet it too.
     """
 
     unscored: ClassVar[UnscoredReason] = "provider_error"
     retryable: ClassVar[bool] = False
+    leaves_open: ClassVar[bool] = True
     stops_run: ClassVar[bool] = False
 
 
@@ -114,6 +116,7 @@ class ContextOverflow(GatewayError):
     """The request is longer than the model's context."""
 
     unscored = "context_overflow"
+    leaves_open = False
 
 
 class RateLimited(GatewayError):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import secrets
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from functools import cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -34,6 +33,10 @@ PARENTS_FIRST: tuple[type[SQLModel], ...] = (
     tables.Verdict,
     tables.JudgeLog,
 )
+KEY_NAMES: dict[type[SQLModel], str] = {
+    model: list(tables.table(model).primary_key.columns)[-1].name for model in PARENTS_FIRST
+}
+"""The column that tells rows of one audit apart."""
 
 
 class Stored(NamedTuple):
@@ -146,8 +149,8 @@ class _Ingest:
     def _content_hashes(self, model: type[SQLModel], keys: Sequence[str]) -> dict[str, str | None]:
         """Content hash (None where the table has none) by id, of those ids that are stored."""
         table = tables.table(model)
-        query = select(table.c[_key_name(model)], table.c.get("content_hash", null())).where(
-            table.c.audit_id == self.audit, table.c[_key_name(model)].in_(keys)
+        query = select(table.c[KEY_NAMES[model]], table.c.get("content_hash", null())).where(
+            table.c.audit_id == self.audit, table.c[KEY_NAMES[model]].in_(keys)
         )
         return {row[0]: row[1] for row in self.connection.execute(query)}
 
@@ -214,14 +217,8 @@ class _Ingest:
         return self._judges[judge]
 
 
-@cache
-def _key_name(model: type[SQLModel]) -> str:
-    """The column that tells rows of one audit apart."""
-    return list(tables.table(model).primary_key.columns)[-1].name
-
-
 def _key(model: type[SQLModel], row: Row) -> str:
-    return str(row[_key_name(model)])
+    return str(row[KEY_NAMES[model]])
 
 
 def _conflict(source: str, model: type[SQLModel], new: _New) -> Conflict:

@@ -110,6 +110,14 @@ def cell_ids(connection: Connection, run_id: str) -> set[str]:
     return set(connection.scalars(select(CELLS.c.cell_id).where(CELLS.c.run_id == run_id)))
 
 
+def runs_under_way(connection: Connection, audit_id: str) -> list[str]:
+    """Runs of this audit that somebody works on, or was about to a moment ago."""
+    lately = tables.utc_now() - timedelta(seconds=LEASE_SECONDS)
+    rows = _runs(connection, (RUNS.c.audit_id == audit_id) & RUNS.c.state.in_(("running", "queued")))
+    fresh = set(connection.scalars(select(RUNS.c.run_id).where(RUNS.c.created_at > lately)))
+    return [row.run_id for row in rows if row.live or (row.state == "queued" and row.run_id in fresh)]
+
+
 def claim(connection: Connection, run_id: str, owner: str) -> bool:
     """Take the run's lease; False when another owner holds it."""
     now = tables.utc_now()
@@ -186,6 +194,18 @@ def progress(connection: Connection, run_id: str) -> Progress:
     )
     done, total = connection.execute(query).one()
     return Progress(int(done), int(total))
+
+
+def unscored(connection: Connection, run_id: str) -> dict[str, int]:
+    """Verdicts of the run's cells that could not be scored, by reason."""
+    query = (
+        select(VERDICTS.c.unscored_reason, func.count())
+        .join(CELLS, CELLS.c.cell_id == VERDICTS.c.verdict_id)
+        .where(CELLS.c.run_id == run_id, VERDICTS.c.status == "unscored")
+        .group_by(VERDICTS.c.unscored_reason)
+        .order_by(VERDICTS.c.unscored_reason)
+    )
+    return {str(reason): number for reason, number in connection.execute(query)}
 
 
 def spent(connection: Connection, run_id: str) -> list[RoleSpend]:

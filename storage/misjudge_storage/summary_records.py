@@ -21,6 +21,7 @@ from misjudge_storage.summary_values import (
     JudgeFacts,
     LabelCount,
     PairTotals,
+    SatisfactionSums,
     ScoreCount,
     StatedTokens,
     Sums,
@@ -56,7 +57,7 @@ MEASURES: Mapping[str, tuple[str, str]] = {
     "right_ba": (_RIGHT_BA, "decidable * (ba_a + ba_b + ba_tie)"),
     "votes": (_when(f"decidable = 1 AND ({_RIGHT}) > ({_WRONG})"), "decidable"),
 }
-"""Name → (k, n) of one pair. `right` holds every call, also of an unknown order; `right_ab` and `right_ba` those of an order."""
+"""Name → (k, n) of one pair. `right` holds every call, also of unknown order; `right_ab`, `right_ba` those of one."""
 
 TALLIES: Mapping[str, str] = {
     "pairs": "1",
@@ -137,11 +138,7 @@ def bucket_counts(connection: Connection, *, graded_rewards: bool) -> dict[Group
 def _counts(connection: Connection, source: str, groups: Sequence[str]) -> dict[Group, GroupCounts]:
     by = ", ".join(groups)
     inner = ", ".join(f"SUM({k}) AS k_{name}, SUM({n}) AS n_{name}" for name, (k, n) in MEASURES.items())
-    outer = ", ".join(
-        f"SUM(CASE WHEN n_{m} > 0 THEN 1 ELSE 0 END), SUM(k_{m}), SUM(n_{m}), "
-        f"SUM(k_{m} * k_{m}), SUM(k_{m} * n_{m}), SUM(n_{m} * n_{m})"
-        for m in MEASURES
-    )
+    outer = ", ".join(_sums(measure) for measure in MEASURES)
     named = ", ".join(f"SUM({tally}) AS c_{name}" for name, tally in TALLIES.items())
     summed = ", ".join(f"SUM(c_{name})" for name in TALLIES)
     query = f"""
@@ -157,6 +154,14 @@ def _counts(connection: Connection, source: str, groups: Sequence[str]) -> dict[
         measures = {name: Sums(*sums[6 * i : 6 * i + 6]) for i, name in enumerate(MEASURES)}
         found[Group(*row[: len(groups)])] = GroupCounts(**dict(zip(TALLIES, counts, strict=True)), measures=measures)
     return found
+
+
+def _sums(measure: str) -> str:
+    """The columns of `Sums`, over the tasks of a measure's k and n."""
+    k, n = f"k_{measure}", f"n_{measure}"
+    return (
+        f"SUM(CASE WHEN {n} > 0 THEN 1 ELSE 0 END), SUM({k}), SUM({n}), SUM({k} * {k}), SUM({k} * {n}), SUM({n} * {n})"
+    )
 
 
 def has_graded_rewards(connection: Connection, audit_id: str) -> bool:
@@ -178,15 +183,57 @@ def judges(connection: Connection, audit_id: str) -> list[JudgeFacts]:
 
 
 def unscored_reasons(connection: Connection, audit_id: str) -> dict[str, dict[str, int]]:
-    """Judge id → reason → verdicts that could not be scored."""
+    """Judge id → reason → verdicts that could not be scored. A lost one that was asked again is not counted."""
     query = """
-        SELECT judge_id, unscored_reason, COUNT(*) FROM verdicts
-        WHERE audit_id = :audit AND status = 'unscored' GROUP BY judge_id, unscored_reason ORDER BY 1, 2
+        WITH unscored AS (
+            SELECT judge_id, COALESCE(pair_id, trajectory_id) AS subject, COALESCE(order_shown, '') AS shown, repeat,
+                MAX(unscored_reason) AS reason, reduced
+            FROM verdicts WHERE audit_id = :audit AND status = 'unscored'
+            GROUP BY judge_id, COALESCE(pair_id, trajectory_id), COALESCE(order_shown, ''), repeat, reduced
+        )
+        SELECT u.judge_id, u.reason, COUNT(*) FROM unscored u
+        WHERE NOT EXISTS (
+            SELECT 1 FROM verdicts v
+            WHERE v.audit_id = :audit AND v.judge_id = u.judge_id AND v.status <> 'unscored' AND NOT v.reduced
+                AND NOT u.reduced AND (v.pair_id = u.subject OR v.trajectory_id = u.subject)
+                AND COALESCE(v.order_shown, '') = u.shown AND v.repeat = u.repeat
+        )
+        GROUP BY u.judge_id, u.reason ORDER BY 1, 2
     """
     found: defaultdict[str, dict[str, int]] = defaultdict(dict)
     for judge_id, reason, number in connection.execute(text(query), {"audit": audit_id}):
         found[judge_id][reason or "parse_error"] = number
     return dict(found)
+
+
+def satisfaction_sums(connection: Connection, audit_id: str) -> dict[str, SatisfactionSums]:
+    """Judge id → failures among all scored trajectories, and among the satisfied, as sums over tasks."""
+    query = f"""
+        WITH scores AS (
+            SELECT judge_id, trajectory_id, AVG(score) AS score FROM verdicts
+            WHERE audit_id = :audit AND trajectory_id IS NOT NULL AND score IS NOT NULL
+            GROUP BY judge_id, trajectory_id
+        ),
+        known AS (
+            SELECT s.judge_id, o.task_id, 1 - o.success AS failed,
+                CASE WHEN j.better = 'higher' AND s.score >= j.threshold THEN 1
+                    WHEN j.better = 'lower' AND s.score <= j.threshold THEN 1 ELSE 0 END AS satisfied
+            FROM scores s
+            JOIN judges j ON j.audit_id = :audit AND j.judge_id = s.judge_id
+            JOIN trajectory_outcomes o ON o.trajectory_id = s.trajectory_id AND o.audit_id = :audit
+            WHERE o.success IS NOT NULL
+        ),
+        by_task AS (
+            SELECT judge_id, task_id, SUM(failed) AS k_all, COUNT(*) AS n_all,
+                SUM(failed * satisfied) AS k_satisfied, SUM(satisfied) AS n_satisfied
+            FROM known GROUP BY judge_id, task_id
+        )
+        SELECT judge_id, {_sums("all")}, {_sums("satisfied")} FROM by_task GROUP BY judge_id
+    """
+    return {
+        row[0]: SatisfactionSums(Sums(*map(int, row[1:7])), Sums(*map(int, row[7:13])))
+        for row in connection.execute(text(query), {"audit": audit_id})
+    }
 
 
 def satisfaction_scores(connection: Connection, audit_id: str) -> list[ScoreCount]:

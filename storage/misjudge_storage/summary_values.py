@@ -61,6 +61,13 @@ class ScoreCount(NamedTuple):
     succeeded: int
 
 
+class SatisfactionSums(NamedTuple):
+    """Failures by task: among all trajectories with score and outcome, and among the satisfied ones."""
+
+    everyone: Sums
+    satisfied: Sums
+
+
 class AgentMeans(NamedTuple):
     """One agent: mean reward (success where none is stated), mean gate score, stated rank, base model."""
 

@@ -46,7 +46,7 @@ def _moment() -> Any:
 class Audit(SQLModel, table=True):
     """A set of pairs, judged, with the frozen configuration that made them."""
 
-    __tablename__: ClassVar[str] = "audits"
+    __tablename__: ClassVar[Any] = "audits"
     audit_id: str = Field(primary_key=True)
     name: str = Field(unique=True)
     seed: int
@@ -57,7 +57,7 @@ class Audit(SQLModel, table=True):
 class Task(SQLModel, table=True):
     """What the customer wants; `subset` is the data set's own split."""
 
-    __tablename__: ClassVar[str] = "tasks"
+    __tablename__: ClassVar[Any] = "tasks"
     audit_id: str = Field(primary_key=True, foreign_key="audits.audit_id")
     task_id: str = Field(primary_key=True)
     prompt: str
@@ -73,7 +73,7 @@ class Task(SQLModel, table=True):
 class Trajectory(SQLModel, table=True):
     """One agent's episode on a task; `trial` null where the source does not number attempts."""
 
-    __tablename__: ClassVar[str] = "trajectories"
+    __tablename__: ClassVar[Any] = "trajectories"
     __table_args__ = (
         ForeignKeyConstraint(["audit_id", "task_id"], ["tasks.audit_id", "tasks.task_id"]),
         UniqueConstraint("audit_id", "task_id", "agent", "trial"),
@@ -96,7 +96,7 @@ class Trajectory(SQLModel, table=True):
 class Check(SQLModel, table=True):
     """What one source says of a trajectory's success or reward."""
 
-    __tablename__: ClassVar[str] = "checks"
+    __tablename__: ClassVar[Any] = "checks"
     __table_args__ = (Index("checks_by_trajectory", "trajectory_id"),)
     check_id: str = Field(primary_key=True)
     audit_id: str = Field(foreign_key="audits.audit_id")
@@ -114,7 +114,7 @@ class Check(SQLModel, table=True):
 class Pair(SQLModel, table=True):
     """Two trajectories of one task; side A is `trajectory_a`."""
 
-    __tablename__: ClassVar[str] = "pairs"
+    __tablename__: ClassVar[Any] = "pairs"
     __table_args__ = (
         ForeignKeyConstraint(["audit_id", "task_id"], ["tasks.audit_id", "tasks.task_id"]),
         Index("pairs_by_trajectory_a", "trajectory_a"),
@@ -136,7 +136,7 @@ class Pair(SQLModel, table=True):
 class Judge(SQLModel, table=True):
     """A judge of an audit; `judge_id` is its fingerprint."""
 
-    __tablename__: ClassVar[str] = "judges"
+    __tablename__: ClassVar[Any] = "judges"
     __table_args__ = (UniqueConstraint("audit_id", "form", "label"),)
     audit_id: str = Field(primary_key=True, foreign_key="audits.audit_id")
     judge_id: str = Field(primary_key=True)
@@ -160,7 +160,7 @@ class Judge(SQLModel, table=True):
 class Verdict(SQLModel, table=True):
     """One parsed reply on a pair (un-swapped) or on a trajectory; `verdict_id` is the id of its cell."""
 
-    __tablename__: ClassVar[str] = "verdicts"
+    __tablename__: ClassVar[Any] = "verdicts"
     __table_args__ = (
         ForeignKeyConstraint(["audit_id", "judge_id"], ["judges.audit_id", "judges.judge_id"]),
         ForeignKeyConstraint(["audit_id", "pair_id"], ["pairs.audit_id", "pairs.pair_id"]),
@@ -193,7 +193,7 @@ class Verdict(SQLModel, table=True):
 class GoldLabel(SQLModel, table=True):
     """What one labeller says was truly better; human labels of a pair reduce by majority."""
 
-    __tablename__: ClassVar[str] = "gold_labels"
+    __tablename__: ClassVar[Any] = "gold_labels"
     __table_args__ = (
         ForeignKeyConstraint(["audit_id", "pair_id"], ["pairs.audit_id", "pairs.pair_id"]),
         Index("gold_labels_by_pair", "audit_id", "pair_id"),
@@ -211,7 +211,7 @@ class GoldLabel(SQLModel, table=True):
 class JudgeLog(SQLModel, table=True):
     """One attempt of one model call, billed or failed."""
 
-    __tablename__: ClassVar[str] = "judge_logs"
+    __tablename__: ClassVar[Any] = "judge_logs"
     __table_args__ = (
         Index("judge_logs_by_cell", "cell_id"),
         Index("judge_logs_by_pair", "audit_id", "pair_id"),
@@ -253,7 +253,7 @@ class JudgeLog(SQLModel, table=True):
 class Import(SQLModel, table=True):
     """One file that was imported, and what was left out of it."""
 
-    __tablename__: ClassVar[str] = "imports"
+    __tablename__: ClassVar[Any] = "imports"
     import_id: str = Field(primary_key=True)
     audit_id: str = Field(foreign_key="audits.audit_id")
     format: str
@@ -267,7 +267,7 @@ class Import(SQLModel, table=True):
 class Run(SQLModel, table=True):
     """Background work: a stored plan of cells, executed as plan minus stored."""
 
-    __tablename__: ClassVar[str] = "runs"
+    __tablename__: ClassVar[Any] = "runs"
     run_id: str = Field(primary_key=True)
     audit_id: str = Field(foreign_key="audits.audit_id")
     operation: str
@@ -287,7 +287,7 @@ class Run(SQLModel, table=True):
 class Cell(SQLModel, table=True):
     """One planned unit of a run. It is done when the result with its id is stored."""
 
-    __tablename__: ClassVar[str] = "cells"
+    __tablename__: ClassVar[Any] = "cells"
     run_id: str = Field(primary_key=True, foreign_key="runs.run_id")
     cell_id: str = Field(primary_key=True)
     seq: int
@@ -302,7 +302,7 @@ class Cell(SQLModel, table=True):
 class RunEvent(SQLModel, table=True):
     """What happened to a run, for people."""
 
-    __tablename__: ClassVar[str] = "run_events"
+    __tablename__: ClassVar[Any] = "run_events"
     event_id: str = Field(primary_key=True)
     run_id: str = Field(foreign_key="runs.run_id")
     level: str

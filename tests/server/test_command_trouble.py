@@ -240,6 +240,7 @@ def test_an_import_that_fills_the_disk_stores_nothing(folder: Path, full: Full) 
 
 
 @no_limits
+@pytest.mark.slow
 def test_a_run_that_fills_the_disk_goes_on_where_it_was_when_there_is_room(folder: Path, full: Full) -> None:
     sentence = the_sentence(full("judge", "a", "--judge", "simulated"))
     assert re.search(r": Run run_\w+: failed\. The disk .+ then try again\. Go on with: misjudge runs resume", sentence)

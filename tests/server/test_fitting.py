@@ -13,7 +13,7 @@ leaves = st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.floats(al
 rows = st.recursive(
     leaves,
     lambda inner: st.lists(inner, max_size=20) | st.dictionaries(st.text(min_size=1, max_size=12), inner, max_size=8),
-    max_leaves=60,
+    max_leaves=30,
 )
 results = st.fixed_dictionaries(
     {"name": words},

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from command import environment, launcher, run
+from command import Misjudge, environment, launcher, run
 from misjudge_server.logs import log_failure, set_up_logging
 from misjudge_storage.engine import open_store
 from operations import PromptJudge, pair_record, stored, verdict_text
@@ -95,51 +95,57 @@ KEY = "sk-CANARY-key"
 SECRETS = ("CANARY", KEY, "task text", "said by the agent", "said by the judge")
 
 
-async def judged(folder: Path, reply: str, accepted: str = KEY, **env: str) -> tuple[str, str]:
-    """Judge three pairs at level DEBUG: stdout and stderr."""
+def prepared(folder: Path) -> None:
+    """A store with three pairs to judge."""
     store = open_store(folder / "s.db")
     said = ("CANARY said by the agent, one", "CANARY said by the agent, two")
     stored(store, [pair_record(f"p{n}", f"CANARY task text {n}", said) for n in range(3)])
     store.close()
-    async with PromptJudge(lambda _: reply, key=accepted) as server:
-        settings = environment(
-            MISJUDGE_STORE=str(folder / "s.db"),
-            MISJUDGE_LOG="DEBUG",
-            TAOTOKEN_API_KEY=KEY,
-            TAOTOKEN_BASE_URL=server.base_url,
-            **env,
-        )
-        done = await asyncio.to_thread(run, "judge", "a", "--judge", "judge-m", cwd=folder, env=settings)
-    return done.stdout, done.stderr
+
+
+def settings(folder: Path, base_url: str) -> dict[str, str]:
+    return {
+        "MISJUDGE_STORE": str(folder / "s.db"),
+        "MISJUDGE_LOG": "DEBUG",
+        "TAOTOKEN_API_KEY": KEY,
+        "TAOTOKEN_BASE_URL": base_url,
+    }
 
 
 async def test_no_log_line_of_a_judging_holds_a_payload_or_the_key(tmp_path: Path) -> None:
+    prepared(tmp_path)
     reply = verdict_text("A").replace("So it is.", "CANARY said by the judge")
-    stdout, stderr = await judged(tmp_path, reply)
-    lines = stderr.splitlines()
-    assert len(lines) >= 6
-    assert all(re.search(r" run=run_\w+ cell=\w+$", line) for line in lines if "cell stored" in line)
-    assert len([line for line in lines if "cell stored" in line]) == 6
+    async with PromptJudge(lambda _: reply, key=KEY) as server:
+        env = environment(**settings(tmp_path, server.base_url))
+        done = await asyncio.to_thread(run, "judge", "a", "--judge", "judge-m", cwd=tmp_path, env=env)
+    lines = [line for line in done.stderr.splitlines() if "cell stored" in line]
+    assert len(lines) == 6
+    assert all(re.search(r" run=run_\w+ cell=\w+$", line) for line in lines)
     for secret in SECRETS:
-        assert secret not in stderr + stdout
-
-
-async def test_each_line_of_a_judging_is_json_where_that_is_wanted(tmp_path: Path) -> None:
-    _, stderr = await judged(tmp_path, verdict_text("B"), MISJUDGE_LOG_JSON="1")
-    records = [json.loads(line) for line in stderr.splitlines()]
-    assert {len({"run", "cell"} & record.keys()) for record in records if record["message"] == "cell stored"} == {2}
+        assert secret not in done.stderr + done.stdout
 
 
 @pytest.mark.parametrize(
     ("reply", "accepted"),
     [
+        pytest.param(verdict_text("A").replace("So it is.", "CANARY said by the judge"), KEY, id="well"),
         pytest.param("CANARY said by the judge: neither", KEY, id="unreadable"),
         pytest.param('{"winner": "CANARY said by the judge"', KEY, id="broken JSON"),
         pytest.param(verdict_text("A"), "another key", id="refused key"),
     ],
 )
-async def test_trouble_with_a_judge_is_logged_without_what_it_said(tmp_path: Path, reply: str, accepted: str) -> None:
-    stdout, stderr = await judged(tmp_path, reply, accepted)
-    assert stderr
+async def test_trouble_with_a_judge_is_logged_as_json_lines_without_what_it_said(
+    misjudge: Misjudge, folder: Path, monkeypatch: pytest.MonkeyPatch, reply: str, accepted: str
+) -> None:
+    prepared(folder)
+    monkeypatch.setenv("MISJUDGE_LOG_JSON", "1")
+    async with PromptJudge(lambda _: reply, key=accepted) as server:
+        for name, value in settings(folder, server.base_url).items():
+            monkeypatch.setenv(name, value)
+        outcome = await asyncio.to_thread(misjudge, "judge", "a", "--judge", "judge-m")
+    records = [json.loads(line) for line in outcome.err.splitlines() if not line.startswith("misjudge: ")]
+    assert records
+    assert all("run" in record for record in records if record["logger"].startswith("misjudge_tools.runs"))
+    assert all("cell" in record for record in records if record["message"] == "cell stored")
     for secret in SECRETS:
-        assert secret not in stderr + stdout
+        assert secret not in outcome.err + outcome.out

@@ -35,6 +35,9 @@ async def answer(session: Client, tool: str, **arguments: Any) -> dict[str, Any]
     assert not result.is_error, result.content
     structured: dict[str, Any] | None = result.structured_content
     assert structured is not None
+    [text] = result.content
+    assert isinstance(text, TextContent)
+    assert json.loads(text.text) == structured  # for clients that know no structured content
     return structured
 
 

@@ -14,8 +14,10 @@ from misjudge_server.serve import encodable
 from misjudge_server.tool_table import TOOLS
 from stdio_session import serving
 
-HANDSHAKE = ["2025-11-25", "2025-06-18"]
+HANDSHAKE = "2025-11-25"
 STATELESS = "2026-07-28"
+FIRST = 10
+"""Id of the first tool call."""
 TABLE = """\
 question,first,second,verdict,truth
 "取消订单 4417。","订单 4417 已取消。 😀","非常抱歉！我会尽快查看。",1,1
@@ -80,7 +82,7 @@ def meta() -> dict[str, Any]:
 
 
 def tool_calls(era: str, calls: list[tuple[str, dict[str, Any]]]) -> Iterator[Message]:
-    for number, (name, arguments) in zip(count(10), calls, strict=False):
+    for number, (name, arguments) in zip(count(FIRST), calls, strict=False):
         extra = {"_meta": meta()} if era == STATELESS else {}
         params = {"name": name, "arguments": arguments, **extra}
         yield {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
@@ -96,16 +98,15 @@ def talk(folder: Path, era: str, calls: list[tuple[str, dict[str, Any]]]) -> dic
     return {message["id"]: message for message in exchange(command("serve"), folder, env, messages) if "id" in message}
 
 
-@pytest.mark.parametrize("era", [*HANDSHAKE, STATELESS])
+@pytest.mark.parametrize("era", [HANDSHAKE, STATELESS])
 def test_a_hostile_folder_hinders_no_tool_in_either_protocol_era(tmp_path: Path, era: str) -> None:
     assert {name for name, _ in GOOD_CALLS} == set(TOOLS)
-    answers = talk(tmp_path, era, GOOD_CALLS)
-    offered = answers[1]["result"]
-    assert era == offered.get("protocolVersion") or era in offered["supportedVersions"]
+    answers = talk(tmp_path, era, [*GOOD_CALLS, *((name, arguments) for name, arguments, _ in BAD_CALLS)])
     assert [tool["name"] for tool in answers[2]["result"]["tools"]] == list(TOOLS)
-    results = [answers[number]["result"] for number in range(10, 10 + len(GOOD_CALLS))]
-    assert [result.get("isError", False) for result in results] == [False] * len(GOOD_CALLS)
-    imported, judged, summary, pair, runs, record = [result["structuredContent"] for result in results]
+    results = [answers[number]["result"] for number in range(FIRST, FIRST + len(GOOD_CALLS) + len(BAD_CALLS))]
+    good, bad = results[: len(GOOD_CALLS)], results[len(GOOD_CALLS) :]
+    assert [result.get("isError", False) for result in good] == [False] * len(GOOD_CALLS)
+    imported, judged, summary, pair, runs, record = [result["structuredContent"] for result in good]
     assert imported["files"][0]["records"] == 3
     assert (judged["run"]["state"], judged["run"]["done"], judged["simulated"]) == ("done", 6, True)
     assert set(summary["judges"]) == {"verdict", "simulated"}
@@ -113,21 +114,21 @@ def test_a_hostile_folder_hinders_no_tool_in_either_protocol_era(tmp_path: Path,
     assert (pair["row"]["success_a"], pair["row"]["success_b"]) == (1, 0)
     assert [run["operation"] for run in runs["runs"]] == ["run_pair", "judge"]
     assert record["record"]["name"] == "日志"
-    assert all("SIMULATED" in result["content"][0]["text"] for result in results[1:4])
-
-
-@pytest.mark.parametrize("era", [HANDSHAKE[0], STATELESS])
-def test_what_cannot_be_done_is_one_sentence_for_the_agent(tmp_path: Path, era: str) -> None:
-    setup = GOOD_CALLS[0]
-    answers = talk(tmp_path, era, [setup, *((name, arguments) for name, arguments, _ in BAD_CALLS)])
-    for number, (_, _, sentence) in enumerate(BAD_CALLS, 11):
-        result = answers[number]["result"]
-        assert result["isError"] is True
-        assert "structuredContent" not in result
+    assert all("SIMULATED" in result["content"][0]["text"] for result in good[1:4])
+    for result, (_, _, sentence) in zip(bad, BAD_CALLS, strict=True):
+        assert (result["isError"], "structuredContent" in result) == (True, False)
         [content] = result["content"]
         assert sentence in content["text"]
         assert "Traceback" not in content["text"]
         assert content["text"].count("\n") == 0
+
+
+@pytest.mark.parametrize("era", ["2025-06-18", "2025-11-25", STATELESS])
+def test_every_version_that_clients_speak_is_agreed_to(tmp_path: Path, era: str) -> None:
+    answers = talk(tmp_path, era, [("summarise_audit", {})])
+    offered = answers[1]["result"]
+    assert era == offered.get("protocolVersion") or era in offered["supportedVersions"]
+    assert answers[FIRST]["result"]["isError"] is True
 
 
 SLOW_TO_IMPORT = ("openai", "sqlalchemy", "sqlmodel", "numpy", "typer", "altair", "aiohttp", "rich")
@@ -137,38 +138,30 @@ def test_listing_the_tools_imports_nothing_that_is_slow(tmp_path: Path) -> None:
     names = tmp_path / "modules.json"
     at_exit = f"import atexit, json; atexit.register(lambda: json.dump(list(sys.modules), open({str(names)!r}, 'w')))"
     program = [*launcher(at_exit), "serve"]
-    exchange(program, tmp_path, environment(), [*opening(HANDSHAKE[0]), LIST_TOOLS])
+    exchange(program, tmp_path, environment(), [*opening(HANDSHAKE), LIST_TOOLS])
     imported = json.loads(names.read_text(encoding="utf-8"))
     assert "misjudge_server.tool_table" in imported
     assert [name for name in SLOW_TO_IMPORT if name in imported] == []
     assert not (tmp_path / ".misjudge").exists()
 
 
-async def test_what_is_no_message_disturbs_no_other(tmp_path: Path) -> None:
+async def test_what_is_no_message_disturbs_no_other_and_half_a_character_is_answered(tmp_path: Path) -> None:
     async with serving(tmp_path, environment()) as session:
         await session.initialize()
         for junk in ("", "garbage", "[]", '{"jsonrpc": "2.0"}', '"' + "x" * 100_000 + '"', '{"a": "\\ud800"'):
             await session.send(junk)
         assert (await session.call("runs"))["structuredContent"]["runs"] == []
+        half = await session.call("summarize_audit", audit="cut \ud83d")
+        assert half["content"][0]["text"].startswith("No audit is called 'cut \ufffd'.")
         await session.close_stdin()
         assert await session.ended() == 0
-
-
-async def test_a_call_that_holds_half_of_a_character_is_answered(tmp_path: Path) -> None:
-    async with serving(tmp_path, environment()) as session:
-        await session.initialize()
-        cut = await session.call(
-            "judge", audit="a", judge="simulated", task_prompt="p", response_a="cut \ud83d", response_b="whole 😀"
-        )
-        assert cut["structuredContent"]["run"]["state"] == "done"
-        assert "'?'" in (await session.call("summarize_audit", audit="\udc00"))["content"][0]["text"]
 
 
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
         ('{"a": "\\ud83d\\ude00"}\n', '{"a": "😀"}\n'),
-        ('{"a": "\\uD83D!", "b": [1.5, null]}\n', '{"a": "?!", "b": [1.5, null]}\n'),
+        ('{"a": "\\uD83D!", "b": [1.5, null]}\n', '{"a": "\ufffd!", "b": [1.5, null]}\n'),
         ('{"a": "\\\\ud83d"}\n', '{"a": "\\\\ud83d"}\n'),
         ('{"a": "\\u4e2d 中 😀"}\n', '{"a": "\\u4e2d 中 😀"}\n'),
         ("not json \\ud83d\n", "not json \\ud83d\n"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -30,3 +31,13 @@ async def judged(tmp_path: Path, prompt_judge: PromptJudge) -> AsyncIterator[Dep
     """Operations whose gateway is `prompt_judge`."""
     async with opened(tmp_path / "misjudge.db", keyed(prompt_judge.base_url)) as made:
         yield made
+
+
+@pytest.fixture
+def logged(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> pytest.LogCaptureFixture:
+    """Every log record of any library, also where an earlier test set up logging for the command line."""
+    caplog.set_level(logging.DEBUG)
+    for room in ("misjudge_tools", "misjudge_storage"):
+        monkeypatch.setattr(logging.getLogger(room), "propagate", True)
+        caplog.set_level(logging.DEBUG, logger=room)
+    return caplog

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import re
 import sqlite3
 from collections.abc import AsyncIterator
@@ -55,9 +54,8 @@ async def resumed(run: str, deps: Deps) -> RunReport:
 
 
 async def test_a_judge_whose_replies_cannot_be_read_is_stopped_with_three_examples(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, logged: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.DEBUG)
     audit = "50% of a run, judged"
     async with LoopbackServer() as server, opened(tmp_path / "s.db", keyed(server.base_url)) as deps:
         stored(deps.store, pair_records(30), audit)
@@ -73,7 +71,7 @@ async def test_a_judge_whose_replies_cannot_be_read_is_stopped_with_three_exampl
         for uri in uris:
             page = await read_record(RecordRequest(uri=uri), deps)
             assert page.record["raw_output"] == f"I like both. {CANARY}"
-        assert CANARY not in reason and CANARY not in caplog.text
+        assert CANARY not in reason and CANARY not in logged.text
         assert {row["unscored_reason"] for row in verdicts(deps.store)} == {"parse_error"}
         # Who resumes has seen it: the run goes on to its end.
         report = await resumed(result.run.run, deps)
@@ -103,9 +101,8 @@ async def test_a_short_run_is_never_stopped_for_its_replies(tmp_path: Path) -> N
 
 
 async def test_a_refused_key_stops_the_run_and_a_good_one_finishes_it(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, logged: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.DEBUG)
     bad = "sk-wrong-9876543210"
     async with PromptJudge() as server:
         async with opened(tmp_path / "s.db", keyed(server.base_url, bad), concurrency=4) as deps:
@@ -113,7 +110,7 @@ async def test_a_refused_key_stops_the_run_and_a_good_one_finishes_it(
             result = await judge(asked(), deps)
             assert result.run.state == "failed"
             assert result.run.reason is not None and "TAOTOKEN_API_KEY" in result.run.reason
-            assert bad not in result.run.reason and bad not in caplog.text
+            assert bad not in result.run.reason and bad not in logged.text
             assert count(deps.store, "verdicts") == 0
             logs = rows(deps.store, "SELECT cell_id, error, raw_output, est_cost FROM judge_logs")
             assert 1 <= len(logs) <= 4
@@ -206,7 +203,7 @@ async def test_a_gateway_that_does_not_answer_in_time_leaves_the_cell_unscored(t
 
 
 async def test_an_unexpected_error_fails_the_run_and_says_nothing_of_the_texts(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, logged: pytest.LogCaptureFixture
 ) -> None:
     def sessions(store: Store) -> OpenSession:
         @asynccontextmanager
@@ -220,8 +217,8 @@ async def test_an_unexpected_error_fails_the_run_and_says_nothing_of_the_texts(
         stored(deps.store, pair_records(2))
         result = await judge(asked(), deps)
     assert (result.run.state, result.run.reason) == ("failed", "internal error (ZeroDivisionError); see the log")
-    assert CANARY not in caplog.text
-    assert "test_judging_faults.py" in caplog.text, "the place where it happened is logged"
+    assert CANARY not in logged.text
+    assert "test_judging_faults.py" in logged.text, "the place where it happened is logged"
 
 
 async def test_an_error_in_one_cell_lets_the_calls_in_flight_be_stored(tmp_path: Path) -> None:
@@ -327,9 +324,8 @@ async def test_a_store_that_is_full_when_the_plan_is_made_is_left_unchanged(tmp_
 
 
 async def test_keys_transcripts_and_replies_are_in_no_log_record(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, logged: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.DEBUG)
     key = f"sk-{CANARY}-key"
     reply = json.dumps({"reasons": f"{CANARY}-reply", "score_a": 4, "score_b": 2, "winner": "A"})
     async with PromptJudge(lambda _: reply, key) as server:
@@ -339,8 +335,8 @@ async def test_keys_transcripts_and_replies_are_in_no_log_record(
             result = await judge(asked(), deps)
             await judge(asked(form="satisfaction"), deps)
     assert result.run.state == "done"
-    ours = [record for record in caplog.records if record.name.startswith("misjudge")]
+    ours = [record for record in logged.records if record.name.startswith("misjudge")]
     assert any(record.msg == "cell stored" for record in ours)
-    for record in caplog.records:
+    for record in logged.records:
         assert CANARY not in record.getMessage() + repr(record.__dict__), record.name
     assert all({"run", "cell"} <= record.__dict__.keys() for record in ours if record.msg == "cell stored")

@@ -25,8 +25,9 @@ from operations import dump, pair_record, pair_records, rows, stored
 AUDIT = "50 % off, ünïcode?#&"
 
 
-async def read(deps: Deps, uri: str, **values: Any) -> RecordPage:
-    return await read_record(RecordRequest.model_validate({"uri": uri, **values}), deps)
+async def read(deps: Deps, uri: str, max_bytes: int = 7_000, **values: Any) -> RecordPage:
+    request = RecordRequest.model_validate({"uri": uri, **values})
+    return await read_record(request.model_copy(update={"max_bytes": max_bytes}), deps)
 
 
 async def test_every_kind_of_record_is_read_by_its_uri(deps: Deps) -> None:

@@ -7,7 +7,7 @@ import csv
 from pathlib import Path
 from typing import Any
 
-from hypothesis import given, note
+from hypothesis import given, note, settings
 
 from generated import JUDGES, audits, fresh
 from misjudge_storage.engine import Store
@@ -100,6 +100,7 @@ def mirrored(row: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+@settings(max_examples=25)
 @given(audits())
 def test_swapping_the_sides_swaps_the_verdicts_and_leaves_misselection_alone(records: list[Record]) -> None:
     with fresh() as (store, _):

@@ -184,13 +184,14 @@ def _import_file(connection: Connection, audit_id: str, request: ImportRequest, 
         source=path.name,
         records=sieve.good,
         added=stored.added,
+        unscored=sieve.unscored,
         left_out=sieve.bad,
         problems=tuple(sieve.problems[:NAMED]),
     )
 
 
 class _Sieve:
-    """Passes good records on and keeps count of the bad ones.
+    """Passes good records on and keeps count: of the bad ones, and of verdicts that mean nothing.
 
     Without `keep_going` the first bad record ends what is passed on, since nothing will be stored; the rest is
     still read, so that the error can name more than one.
@@ -199,6 +200,7 @@ class _Sieve:
     def __init__(self, records: Iterable[Record | BadRecord], path: Path, *, keep_going: bool) -> None:
         self.good = 0
         self.bad = 0
+        self.unscored = 0
         self.problems: list[str] = []
         self._records = records
         self._keep_going = keep_going
@@ -211,6 +213,7 @@ class _Sieve:
                     self.problems.append(f"line {record.line}: {record.problem}")
             elif self._keep_going or not self.bad:
                 self.good += 1
+                self.unscored += sum(verdict.status == "unscored" for verdict in record.verdicts)
                 yield record
 
 

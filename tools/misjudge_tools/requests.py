@@ -11,11 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from misjudge_tools.interchange.json_records import storable_value
 
+AUDIT_PATTERN = r"^[^\s/\\%?#\x00-\x1f\x7f-\x9f-]([^/\\%?#\x00-\x1f\x7f-\x9f]*[^\s/\\%?#\x00-\x1f\x7f-\x9f])?$"
+"""Names that stand in a URI and in a shell command as they are."""
 AuditName = Annotated[
     str,
-    Field(
-        min_length=1, max_length=120, pattern=r"^[^\s/\\]([^/\\\n\r\t]*[^\s/\\])?$", description="Name of the audit."
-    ),
+    Field(min_length=1, max_length=120, pattern=AUDIT_PATTERN, description="Name of the audit: no slash, no % or #."),
 ]
 WaitSeconds = Annotated[
     float, Field(ge=0, le=40, description="How long to wait for the result before a run id is returned, in seconds.")
@@ -179,7 +179,7 @@ class RecordRequest(Request):
     uri: Annotated[str, Field(min_length=1, max_length=1000, description="Such as misjudge://audits/NAME/pairs/ID.")]
     fields: Annotated[list[str] | None, Field(description="Only these fields.")] = None
     cursor: Annotated[int, Field(ge=0, description="next_cursor of the last answer.")] = 0
-    max_bytes: Annotated[int, Field(ge=500, description="Size of a page.")] = 7_000
+    max_bytes: Annotated[int, Field(ge=500, le=7_000, description="Size of a page.")] = 7_000
 
 
 class RunsRequest(Request):

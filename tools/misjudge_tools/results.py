@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any, Literal
 from urllib.parse import quote
 
+from pydantic import Field
+
 from misjudge_storage.types import Form, Value
 
 SCHEME = "misjudge://"
@@ -28,7 +30,7 @@ class RoleUse(Value):
 
 
 class RunReport(Value):
-    """How a run stands. `next` is the call that goes on from here, None when there is nothing to do."""
+    """How a run stands. `unscored` counts its verdicts that could not be read, by reason. `next` is the call that goes on from here, None when there is nothing to do."""
 
     run: str
     audit: str
@@ -37,6 +39,7 @@ class RunReport(Value):
     done: int
     total: int
     spent: tuple[RoleUse, ...] = ()
+    unscored: dict[str, int] = Field(default_factory=dict)
     reason: str | None = None
     next: str | None = None
 
@@ -84,11 +87,12 @@ class RunPairResult(Value):
 
 
 class FileReport(Value):
-    """What one file brought: records read, rows added by table, records left out with the reasons."""
+    """What one file brought: records read, rows added by table, verdicts without a meaning, records left out with the reasons."""
 
     source: str
     records: int
     added: dict[str, int]
+    unscored: int = 0
     left_out: int = 0
     problems: tuple[str, ...] = ()
 

@@ -5,15 +5,9 @@
 -- `user_sat` is the mean score of the audit's first satisfaction judge, so that two scales never mix.
 CREATE VIEW trajectory_outcomes AS
 SELECT
-    t.audit_id,
-    t.trajectory_id,
-    t.task_id,
-    t.agent,
-    t.trial,
-    t.base_model,
+    t.audit_id, t.trajectory_id, t.task_id, t.agent, t.trial, t.base_model,
     CASE WHEN s.passed THEN 1 WHEN NOT s.passed THEN 0 END AS success,
-    s.source AS success_source,
-    r.reward,
+    s.source AS success_source, r.reward,
     CASE WHEN r.source = 'verifier' THEN 'verifier' WHEN r.source IS NOT NULL THEN 'external' END AS reward_source,
     (
         SELECT MAX(c.reward) FROM checks c
@@ -48,10 +42,7 @@ LEFT JOIN checks r ON r.check_id = (
 -- Gold labels that count, of each labeller the latest one: a, b or t is 1.
 CREATE VIEW label_votes AS
 SELECT
-    l.audit_id,
-    l.pair_id,
-    l.source,
-    l.labeller,
+    l.audit_id, l.pair_id, l.source, l.labeller,
     CASE WHEN l.pref = 'A' THEN 1 ELSE 0 END AS a,
     CASE WHEN l.pref = 'B' THEN 1 ELSE 0 END AS b,
     CASE WHEN l.pref = 'tie' THEN 1 ELSE 0 END AS t
@@ -67,10 +58,7 @@ WHERE NOT EXISTS (
 CREATE VIEW pair_gold AS
 WITH outcomes AS (
     SELECT
-        p.audit_id,
-        p.pair_id,
-        a.success AS success_a,
-        b.success AS success_b,
+        p.audit_id, p.pair_id, a.success AS success_a, b.success AS success_b,
         CASE
             WHEN a.success IS NULL OR b.success IS NULL THEN NULL
             WHEN 'reward' IN (a.success_source, b.success_source) THEN 'reward'
@@ -80,8 +68,7 @@ WITH outcomes AS (
         END AS success_source,
         CASE WHEN a.success > b.success THEN 'A' WHEN a.success < b.success THEN 'B' WHEN a.success = b.success THEN 'tie' END
             AS success_pref,
-        a.reward AS reward_a,
-        b.reward AS reward_b,
+        a.reward AS reward_a, b.reward AS reward_b,
         CASE
             WHEN a.reward IS NULL OR b.reward IS NULL THEN NULL
             WHEN a.reward_source = 'verifier' AND b.reward_source = 'verifier' THEN 'verifier'
@@ -116,14 +103,7 @@ WITH outcomes AS (
     JOIN trajectory_outcomes b ON b.trajectory_id = p.trajectory_b
 )
 SELECT
-    audit_id,
-    pair_id,
-    success_a,
-    success_b,
-    success_source,
-    reward_a,
-    reward_b,
-    reward_source,
+    audit_id, pair_id, success_a, success_b, success_source, reward_a, reward_b, reward_source,
     CASE
         WHEN human IS NOT NULL THEN NULLIF(human, 'split')
         WHEN success_source IN ('human', 'verifier') THEN success_pref
@@ -149,28 +129,22 @@ WITH weighted AS (
 ),
 calls AS (
     SELECT
-        audit_id,
-        pair_id,
-        judge_id,
+        audit_id, pair_id, judge_id,
         CASE WHEN reduced THEN 'both' ELSE COALESCE(order_shown, 'unknown') END AS shown,
         CASE WHEN winner = 'A' THEN weight WHEN status = 'inconsistent' THEN 1 ELSE 0 END AS a,
         CASE WHEN winner = 'B' THEN weight WHEN status = 'inconsistent' THEN 1 ELSE 0 END AS b,
         CASE WHEN winner = 'tie' THEN weight WHEN status = 'weak' THEN 1 ELSE 0 END AS t,
         CASE WHEN status = 'unscored' THEN weight ELSE 0 END AS u,
         CASE WHEN status = 'weak' THEN 1 ELSE 0 END AS weak,
-        CASE WHEN status = 'inconsistent' THEN 1 ELSE 0 END AS inconsistent,
         unscored_reason,
         CASE WHEN flip THEN 1 WHEN NOT flip THEN 0 END AS flip,
-        score_a,
-        score_b,
+        score_a, score_b,
         created_at
     FROM weighted
 ),
 counts AS (
     SELECT
-        audit_id,
-        pair_id,
-        judge_id,
+        audit_id, pair_id, judge_id,
         SUM(a) AS calls_a,
         SUM(b) AS calls_b,
         SUM(t) AS calls_tie,
@@ -188,7 +162,6 @@ counts AS (
         SUM(CASE WHEN shown = 'both' THEN b END) AS both_b,
         SUM(CASE WHEN shown = 'both' THEN t END) AS both_tie,
         MAX(weak) AS weak,
-        MAX(inconsistent) AS inconsistent,
         MIN(unscored_reason) AS unscored_reason,
         MAX(flip) AS flip,
         AVG(score_a) AS score_a,
@@ -203,25 +176,28 @@ picks AS (
         CASE
             WHEN ab_a > ab_b THEN 'A'
             WHEN ab_a < ab_b THEN 'B'
+            WHEN ab_a > 0 THEN 'inconsistent'
             WHEN ab_a + ab_b + ab_tie > 0 THEN 'tie'
             WHEN ab_a = 0 THEN 'unscored'
         END AS pick_ab,
         CASE
             WHEN ba_a > ba_b THEN 'A'
             WHEN ba_a < ba_b THEN 'B'
+            WHEN ba_a > 0 THEN 'inconsistent'
             WHEN ba_a + ba_b + ba_tie > 0 THEN 'tie'
             WHEN ba_a = 0 THEN 'unscored'
         END AS pick_ba,
         CASE
             WHEN unknown_a > unknown_b THEN 'A'
             WHEN unknown_a < unknown_b THEN 'B'
+            WHEN unknown_a > 0 THEN 'inconsistent'
             WHEN unknown_a + unknown_b + unknown_tie > 0 THEN 'tie'
             WHEN unknown_a = 0 THEN 'unscored'
         END AS pick_unknown,
         CASE
             WHEN both_a > both_b THEN 'A'
             WHEN both_a < both_b THEN 'B'
-            WHEN inconsistent = 1 THEN 'inconsistent'
+            WHEN both_a > 0 THEN 'inconsistent'
             WHEN both_a + both_b + both_tie > 0 THEN 'tie'
             WHEN both_a = 0 THEN 'unscored'
         END AS pick_both
@@ -232,7 +208,7 @@ outcomes AS (
         picks.*,
         CASE
             WHEN 'unscored' IN (pick_ab, pick_ba, pick_unknown, pick_both) THEN 'unscored'
-            WHEN pick_both = 'inconsistent' THEN 'inconsistent'
+            WHEN 'inconsistent' IN (pick_ab, pick_ba, pick_unknown, pick_both) THEN 'inconsistent'
             WHEN 'A' IN (pick_ab, pick_ba, pick_unknown, pick_both) AND 'B' IN (pick_ab, pick_ba, pick_unknown, pick_both)
                 THEN 'inconsistent'
             WHEN 'A' IN (pick_ab, pick_ba, pick_unknown, pick_both) THEN 'A'
@@ -248,9 +224,7 @@ outcomes AS (
     FROM picks
 )
 SELECT
-    audit_id,
-    pair_id,
-    judge_id,
+    audit_id, pair_id, judge_id,
     CASE WHEN outcome IN ('A', 'B') THEN strength ELSE outcome END AS status,
     CASE WHEN outcome IN ('A', 'B', 'tie') THEN outcome END AS pref,
     CASE
@@ -258,28 +232,16 @@ SELECT
         WHEN blind_order = 'both' THEN CASE WHEN outcome = 'inconsistent' THEN 1 ELSE 0 END
         ELSE flip
     END AS flip,
-    blind_order,
-    calls_a,
-    calls_b,
-    calls_tie,
-    calls_unscored,
-    ab_a,
-    ab_b,
-    ab_tie,
-    ba_a,
-    ba_b,
-    ba_tie,
+    blind_order, calls_a, calls_b, calls_tie, calls_unscored, ab_a, ab_b, ab_tie, ba_a, ba_b, ba_tie,
     CASE WHEN outcome = 'unscored' THEN unscored_reason END AS unscored_reason,
-    score_a,
-    score_b,
+    score_a, score_b,
     created_at
 FROM outcomes;
 
 -- What a trajectory cost its agent and its simulated user, and how many pairs share it.
 CREATE VIEW trajectory_costs AS
 SELECT
-    t.audit_id,
-    t.trajectory_id,
+    t.audit_id, t.trajectory_id,
     (SELECT COUNT(*) FROM pairs p WHERE p.trajectory_a = t.trajectory_id)
         + (SELECT COUNT(*) FROM pairs p WHERE p.trajectory_b = t.trajectory_id) AS pairs,
     (
@@ -306,19 +268,10 @@ WITH judged AS (
 ),
 joined AS (
     SELECT
-        v.*,
-        p.task_id,
-        p.trial,
-        p.ability_bucket,
-        p.reward_gap AS stated_gap,
-        p.gap_source AS stated_gap_source,
-        a.agent AS agent_a,
-        b.agent AS agent_b,
-        g.success_a,
-        g.success_b,
-        g.success_source,
-        g.gold_pref,
-        g.gold_source,
+        v.*, p.task_id, p.trial, p.ability_bucket, p.reward_gap AS stated_gap, p.gap_source AS stated_gap_source,
+        (SELECT t.agent FROM trajectories t WHERE t.trajectory_id = p.trajectory_a) AS agent_a,
+        (SELECT t.agent FROM trajectories t WHERE t.trajectory_id = p.trajectory_b) AS agent_b,
+        g.success_a, g.success_b, g.success_source, g.gold_pref, g.gold_source,
         CASE WHEN g.reward_source IS NOT NULL THEN g.reward_a WHEN v.score_b IS NOT NULL THEN v.score_a END AS reward_a,
         CASE WHEN g.reward_source IS NOT NULL THEN g.reward_b WHEN v.score_a IS NOT NULL THEN v.score_b END AS reward_b,
         CASE
@@ -361,35 +314,14 @@ joined AS (
         (SELECT j.label FROM judges j WHERE j.audit_id = v.audit_id AND j.judge_id = v.judge_id) AS judge
     FROM judged v
     CROSS JOIN pairs p
-    CROSS JOIN trajectories a
-    CROSS JOIN trajectories b
     CROSS JOIN pair_gold g
     WHERE p.audit_id = v.audit_id AND p.pair_id = v.pair_id
-        AND a.trajectory_id = p.trajectory_a AND b.trajectory_id = p.trajectory_b
         AND g.audit_id = p.audit_id AND g.pair_id = p.pair_id
 )
 SELECT
-    pair_id,
-    audit_id,
-    task_id,
-    trial,
-    agent_a,
-    agent_b,
-    success_a,
-    success_b,
-    success_source,
-    gold_pref,
-    gold_source,
-    reward_a,
-    reward_b,
-    reward_source,
-    pref AS judge_pref,
-    status AS judge_status,
-    unscored_reason,
-    score_a AS judge_score_a,
-    score_b AS judge_score_b,
-    flip AS judge_flip,
-    blind_order,
+    pair_id, audit_id, task_id, trial, agent_a, agent_b, success_a, success_b, success_source, gold_pref, gold_source,
+    reward_a, reward_b, reward_source, pref AS judge_pref, status AS judge_status, unscored_reason,
+    score_a AS judge_score_a, score_b AS judge_score_b, flip AS judge_flip, blind_order,
     COALESCE(stated_gap, ABS(reward_a - reward_b)) AS reward_gap,
     CASE
         WHEN stated_gap IS NOT NULL THEN stated_gap_source
@@ -407,36 +339,24 @@ SELECT
         WHEN 'A' THEN CASE gold_pref WHEN 'A' THEN 0 WHEN 'B' THEN 1 END
         WHEN 'B' THEN CASE gold_pref WHEN 'B' THEN 0 WHEN 'A' THEN 1 END
     END AS misselected,
-    user_sat_a,
-    user_sat_b,
-    input_tokens,
-    output_tokens,
-    agent_cost,
-    user_sim_cost,
-    judge_cost,
+    user_sat_a, user_sat_b, input_tokens, output_tokens, agent_cost, user_sim_cost, judge_cost,
     (
         SELECT SUM(cost) FROM (SELECT agent_cost AS cost UNION ALL SELECT user_sim_cost UNION ALL SELECT judge_cost) AS costs
     ) AS total_cost,
-    judge,
-    judge_id AS judge_fingerprint,
+    judge, judge_id AS judge_fingerprint,
     created_at
 FROM joined;
 
 -- The re-evaluation guide's table: one row per judged order; left is side A, `judge_choice` the letter shown.
 CREATE VIEW pairwise AS
 SELECT
-    v.pair_id,
-    v.audit_id,
-    p.task_id,
-    a.agent AS agent_left,
-    b.agent AS agent_right,
+    v.pair_id, v.audit_id, p.task_id, a.agent AS agent_left, b.agent AS agent_right,
     CASE v.order_shown WHEN 'AB' THEN 'A=left' WHEN 'BA' THEN 'A=right' END AS blind_order,
     CASE
         WHEN v.winner = 'tie' OR v.order_shown = 'AB' THEN v.winner
         WHEN v.order_shown = 'BA' THEN CASE v.winner WHEN 'A' THEN 'B' WHEN 'B' THEN 'A' END
     END AS judge_choice,
-    g.reward_a AS reward_left,
-    g.reward_b AS reward_right,
+    g.reward_a AS reward_left, g.reward_b AS reward_right,
     CASE v.winner WHEN 'A' THEN g.reward_a WHEN 'B' THEN g.reward_b END AS selected_reward,
     CASE
         WHEN g.reward_source IS NULL THEN NULL
@@ -454,8 +374,7 @@ SELECT
         FROM judge_logs l WHERE l.cell_id = v.verdict_id
     ) AS total_tokens,
     (SELECT SUM(l.est_cost) FROM judge_logs l WHERE l.cell_id = v.verdict_id) AS est_cost,
-    j.label AS judge,
-    v.repeat,
+    j.label AS judge, v.repeat,
     v.created_at
 FROM verdicts v
 JOIN pairs p ON p.audit_id = v.audit_id AND p.pair_id = v.pair_id

@@ -31,6 +31,8 @@ from misjudge_tools.gateway.replies import Answer, Fault, Problem, Reply, read_a
 if TYPE_CHECKING:
     from misjudge_tools.gateway.transport import Transport
 
+SHORTEST_SECRET = 16
+"""Characters from which on a key is taken out of answers; shorter ones are words such as `local`."""
 LARGER = 4
 """How many times the token limit grows for the one retry of a truncated reply."""
 
@@ -194,10 +196,17 @@ class HttpGateway:
                 self._transport = opened
             return self._transport
 
+    def _without_key(self, answer: Answer) -> Answer:
+        """The answer with our key taken out of its body: a gateway or model that echoes it must not get it stored."""
+        key = self._key.get_secret_value().encode()
+        if len(key) < SHORTEST_SECRET or key not in answer.body:
+            return answer
+        return answer._replace(body=answer.body.replace(key, b"[key removed]"))
+
     def _read(self, answer: Answer | GatewayError) -> Reply | Fault:
         if isinstance(answer, GatewayError):
             return Fault(answer)
-        outcome = read_answer(answer)
+        outcome = read_answer(self._without_key(answer))
         if isinstance(outcome, Reply):
             self._answered = True
             return outcome

@@ -6,11 +6,17 @@ name its model, and are not part of what was done for the customer.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from misjudge_storage.hashing import fence_token
 from misjudge_storage.types import Message, Order, Task
+
+_MARK = re.compile(
+    r"(?:^|(?<=[\r\v\f\x85\u2028\u2029]))(?=[^\S\n]*\[(?:user|assistant|tool call|tool result)\b)",
+    re.MULTILINE | re.IGNORECASE,
+)
 
 
 class Fenced(NamedTuple):
@@ -38,10 +44,16 @@ def transcript(task: Task, messages: Sequence[Message]) -> str:
 
 
 def _blocks(message: Message) -> list[str]:
+    content = _as_text(message.content)
     if message.role == "tool":
-        return [f"[tool result] {message.content}"]
-    said = [f"[{message.role}] {message.content}"] if message.content else []
-    return said + [f"[tool call] {call.name} {call.arguments}" for call in message.tool_calls]
+        return [f"[tool result] {content}"]
+    said = [f"[{message.role}] {content}"] if content else []
+    return said + [f"[tool call] {_as_text(call.name)} {_as_text(call.arguments)}" for call in message.tool_calls]
+
+
+def _as_text(content: str) -> str:
+    """Content whose own lines cannot pass for a mark: a tool call is evidence, text that looks like one is not."""
+    return _MARK.sub("(text) ", content)
 
 
 def fence(label: str, token: str, inner: str) -> Fenced:

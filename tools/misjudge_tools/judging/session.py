@@ -14,7 +14,7 @@ from uuid import uuid4
 from misjudge_storage import judging_records as records
 from misjudge_storage.engine import Store
 from misjudge_storage.errors import GatewayError
-from misjudge_storage.hashing import template_hash
+from misjudge_storage.hashing import digest, template_hash
 from misjudge_storage.judging_records import AuditRow, CellResult, PairSubject, PairTruth, TrajectorySubject
 from misjudge_storage.rows import Row, judge_fingerprint, log_row, satisfaction_row, verdict_row
 from misjudge_storage.run_records import PlannedCell
@@ -44,11 +44,11 @@ class Shown(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """The outcome of one cell. `readable` is None where no reply came; `fatal` would meet every other cell too."""
+    """The outcome of one cell. `readable` is None where no reply came; `lost` is what kept the cell open."""
 
     result: CellResult
     readable: bool | None
-    fatal: GatewayError | None
+    lost: GatewayError | None
 
 
 class JudgingSession:
@@ -84,11 +84,15 @@ class JudgingSession:
         exchange = await self.way.gateway.ask(call)
         reading = self._read(exchange)
         logs = self._logs(cell, shown, exchange, reading)
-        if exchange.error is not None and exchange.error.stops_run:
-            return Judged(CellResult(None, logs), None, exchange.error)
+        lost = exchange.error if exchange.error is not None and exchange.error.leaves_open else None
+        if lost is not None and lost.stops_run:
+            return Judged(CellResult(None, logs), None, lost)
         verdict = {**self._verdict(cell, reading), "log_id": logs[-1]["log_id"] if logs else None}
+        if lost is not None:
+            # Stored beside the cell, not as its result: the pair is unscored until the cell is asked again.
+            verdict["verdict_id"] = digest("lost", [cell.cell_id, uuid4().hex])
         readable = None if exchange.text is None else reading.unscored_reason not in UNREADABLE
-        return Judged(CellResult(verdict, logs), readable, None)
+        return Judged(CellResult(verdict, logs), readable, lost)
 
     def _show_pairs(self, cells: Sequence[PlannedCell]) -> dict[str, Shown]:
         with self.store.read() as connection:

@@ -45,16 +45,20 @@ def run_report(store: Store, run_id: str) -> RunReport:
         run = run_records.read_run(connection, run_id)
         progress = run_records.progress(connection, run_id)
         spent = run_records.spent(connection, run_id)
+        unscored = run_records.unscored(connection, run_id)
+    # Another run may have stored the last of its cells: then nothing is left to resume.
+    ended = progress.done == progress.total and run.state in RESUMABLE and run.state != "queued"
     return RunReport(
         run=run_id,
         audit=run.audit,
         operation=run.operation,
-        state=run.state,
+        state="done" if ended else run.state,
         done=progress.done,
         total=progress.total,
         spent=tuple(RoleUse(**use._asdict()) for use in spent),
-        reason=run.reason,
-        next=_next_step(run),
+        unscored=unscored,
+        reason=None if ended else run.reason,
+        next=None if ended else _next_step(run),
     )
 
 
@@ -121,6 +125,11 @@ def store_plan(
         known = None if request.request_key is None else run_records.run_with_key(connection, request.request_key)
         if known is not None:
             return _attach(connection, known, operation, spec, plan, cells)
+        for run_id in run_records.runs_under_way(connection, audit):
+            theirs = run_records.cell_ids(connection, run_id)
+            if cells and all(cell.cell_id in theirs for cell in cells):
+                return PlannedRun(run_id, len(stored))  # the same work is under way: attach, do not pay twice
+            cells = minus_stored(cells, theirs)
         refuse_unbounded(spec, len(cells), request.max_calls)
         if given is not None:
             ingest(connection, ensure_audit(connection, request.audit), operation, [given])

@@ -19,7 +19,7 @@ from uuid import uuid4
 
 from misjudge_storage import judging_records, run_records
 from misjudge_storage.engine import Store
-from misjudge_storage.errors import MisjudgeError, RunStopped
+from misjudge_storage.errors import GatewayError, MisjudgeError, RunStopped
 from misjudge_storage.run_records import PlannedCell, RunRow
 from misjudge_storage.types import RunState
 from misjudge_tools.judging.session import Judged, JudgingSession, Shown
@@ -32,6 +32,8 @@ CHUNK = 256
 FIRST_REPLIES = 20
 MOST_UNREADABLE = 4
 """A judge of which more than 20 % of the first 20 replies cannot be read stops the run."""
+LOST_IN_A_ROW = 10
+"""So many calls without a usable reply from the provider, one after the other, stop the run."""
 
 OpenSession = Callable[[RunRow], AbstractAsyncContextManager[JudgingSession]]
 
@@ -164,6 +166,8 @@ class Worker:
             return Ended("done", None)
         if self._closing:
             return Ended("lost", "the process ended; resume it to go on")
+        if tally.lost and not stop.is_set():
+            return Ended("failed", f"{tally.lost} calls got no usable reply, the last one: {tally.last_loss}")
         return Ended("cancelled", "stopped; resume it to go on")
 
     async def _ask_cells(self, feed: _Feed, session: JudgingSession, tally: _Tally) -> None:
@@ -236,18 +240,23 @@ class _Feed:
 
 
 class _Tally:
-    """Watches the first replies: a judge that cannot be read, or cannot be reached at all, ends the run."""
+    """Counts what came back: a judge that cannot be read from the first, or is not to be reached, ends the run."""
 
     def __init__(self, run: RunRow, done: int) -> None:
         self.trouble: Exception | None = None
+        self.lost = 0
+        self.last_loss: GatewayError | None = None
+        self._lost_in_a_row = 0
         self._audit = run.audit
         # A run that goes on behind its first replies was resumed by somebody who has seen them.
         self._replies = done
         self._unreadable: list[str] = []
 
     def count(self, judged: Judged) -> None:
-        if judged.fatal is not None:
-            self.trouble = self.trouble or judged.fatal
+        if judged.lost is not None:
+            self._count_loss(judged.lost)
+            return
+        self._lost_in_a_row = 0
         if judged.readable is None or self._replies >= FIRST_REPLIES:
             return
         self._replies += 1
@@ -258,4 +267,16 @@ class _Tally:
             self.trouble = RunStopped(
                 f"{len(self._unreadable)} of the first {FIRST_REPLIES} replies hold no readable verdict, so the run "
                 f"was stopped. Read three of them ({examples}), then change the judge or its prompt; resuming goes on."
+            )
+
+    def _count_loss(self, loss: GatewayError) -> None:
+        self.lost += 1
+        self.last_loss = loss
+        self._lost_in_a_row += 1
+        if loss.stops_run:
+            self.trouble = self.trouble or loss
+        elif self._lost_in_a_row == LOST_IN_A_ROW:
+            self.trouble = self.trouble or RunStopped(
+                f"{LOST_IN_A_ROW} calls one after the other got no usable reply, so the run was stopped: {loss} "
+                "Resuming asks them again."
             )

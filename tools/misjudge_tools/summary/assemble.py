@@ -52,7 +52,10 @@ def judge_sections(counts: AuditCounts, entry: Entry) -> Sections:
         pairs=say.why("pairs", NO_PAIRS if group is None else make.pair_counts(group)),
         misselection=say.why("misselection", NO_PAIRS if group is None else make.misselection_section(group)),
         consistency=say.why("consistency", NO_PAIRS if group is None else make.consistency_section(group)),
-        satisfaction=say.why("satisfaction", make.satisfaction_section(scored, counts.scores) if whole else WHOLE_ONLY),
+        satisfaction=say.why(
+            "satisfaction",
+            make.satisfaction_section(scored, counts.scores, counts.satisfaction) if whole else WHOLE_ONLY,
+        ),
         ranking=say.why(
             "ranking",
             make.ranking_section(scored, counts.agent_scores, paired, counts.agent_wins) if whole else WHOLE_ONLY,
@@ -66,7 +69,7 @@ def judge_sections(counts: AuditCounts, entry: Entry) -> Sections:
             "tokens", make.token_section(uses, counts.stated_tokens if alone else None) if whole else WHOLE_ONLY
         ),
         cost=say.why("cost", make.cost_section(uses) if whole else WHOLE_ONLY),
-        **(_pass_hat(counts, say) if whole else {}),
+        **_pass_hat(counts, say, whole=whole),
         why=say.reasons,
     )
 
@@ -105,8 +108,11 @@ class _Reasons:
         return found
 
 
-def _pass_hat(counts: AuditCounts, say: _Reasons) -> dict[str, Any]:
+def _pass_hat(counts: AuditCounts, say: _Reasons, *, whole: bool = True) -> dict[str, Any]:
     """The fields of `Sections` on pass^k."""
+    if not whole:
+        say.why("pass_hat_k", WHOLE_ONLY)
+        return {}
     by_agent = make.pass_hat_by_agent(counts.trials)
     if not by_agent:
         say.why("pass_hat_k", NoData(why="No agent has numbered trials with a known outcome."))

@@ -15,6 +15,7 @@ from misjudge_storage.summary_values import (
     JudgeFacts,
     LabelCount,
     PairTotals,
+    SatisfactionSums,
     ScoreCount,
     StatedTokens,
     Sums,
@@ -35,6 +36,7 @@ class AuditCounts(NamedTuple):
     graded_rewards: bool
     unscored: Mapping[str, Mapping[str, int]]
     scores: Sequence[ScoreCount]
+    satisfaction: Mapping[str, SatisfactionSums]
     agent_scores: Sequence[AgentMeans]
     agent_wins: Sequence[AgentMeans]
     trials: Sequence[TrialCount]
@@ -59,6 +61,7 @@ def read_counts(store: Store, audit: str) -> AuditCounts:
             graded_rewards=graded,
             unscored=records.unscored_reasons(connection, audit_id),
             scores=records.satisfaction_scores(connection, audit_id),
+            satisfaction=records.satisfaction_sums(connection, audit_id),
             agent_scores=records.agent_scores(connection, audit_id),
             agent_wins=records.agent_wins(connection, audit_id),
             trials=records.trial_counts(connection, audit_id),

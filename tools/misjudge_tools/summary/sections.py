@@ -12,6 +12,7 @@ from misjudge_storage.summary_values import (
     GroupCounts,
     JudgeFacts,
     LabelCount,
+    SatisfactionSums,
     ScoreCount,
     StatedTokens,
     TrialCount,
@@ -22,7 +23,7 @@ from misjudge_tools.stats.agreement import Labels, cohen_kappa
 from misjudge_tools.stats.consistency import ConsistencySums, consistency
 from misjudge_tools.stats.misselection import Misselection, misselection
 from misjudge_tools.stats.ranking import AgentScore, ranking
-from misjudge_tools.stats.rates import NONE, ClusterSums, NoData, Tally
+from misjudge_tools.stats.rates import NONE, ClusterSums, NoData, Tally, clustered_rate
 from misjudge_tools.stats.satisfaction import ScoreOutcomes, satisfaction_gap
 from misjudge_tools.stats.trials import PassHat, TaskTrials, pass_hat_k
 from misjudge_tools.summary.values import (
@@ -65,7 +66,8 @@ def misselection_section(counts: GroupCounts) -> Misselection | NoData:
 
 def _misselection(counts: GroupCounts) -> Misselection:
     calls, decided = ClusterSums(*counts.measures["wrong_calls"]), ClusterSums(*counts.measures["wrong_pairs"])
-    return misselection(calls, decided, counts.decidable, counts.pairs)
+    # Where nothing was scored, no pair was got right: the rate over all pairs is unknown, not 0.
+    return misselection(calls, decided, counts.decidable, counts.pairs if counts.scored else 0)
 
 
 def consistency_section(counts: GroupCounts) -> ConsistencySection:
@@ -84,15 +86,17 @@ def consistency_section(counts: GroupCounts) -> ConsistencySection:
             right=right,
             right_ab=Tally(right_ab.k, right_ab.n),
             right_ba=Tally(right_ba.k, right_ba.n),
-            votes=sums["votes"],
+            votes=sums["votes"] if counts.scored else NONE,
         )
     )
     intervals = {name: getattr(found, name) for name in type(found).model_fields}
     return ConsistencySection(**{name: rate.rate for name, rate in intervals.items()}, intervals=intervals)
 
 
-def satisfaction_section(judge: JudgeFacts | None, scores: Sequence[ScoreCount]) -> SatisfactionSection | NoData:
-    """Satisfaction against success."""
+def satisfaction_section(
+    judge: JudgeFacts | None, scores: Sequence[ScoreCount], sums: Mapping[str, SatisfactionSums]
+) -> SatisfactionSection | NoData:
+    """Satisfaction against success; the intervals count the trajectories of one task as one cluster."""
     if judge is None:
         return NoData(why="No satisfaction was judged. Judge with form=satisfaction, or import scores of trajectories.")
     better = "lower" if judge.better == "lower" else "higher"
@@ -102,9 +106,10 @@ def satisfaction_section(judge: JudgeFacts | None, scores: Sequence[ScoreCount])
     if isinstance(found, NoData):
         return found
     cells = ("satisfied_failed", "satisfied_succeeded", "unsatisfied_failed", "unsatisfied_succeeded")
-    intervals = {"base_fail": found.base_fail}
+    by_task = sums[judge.judge_id]
+    intervals = {"base_fail": clustered_rate(ClusterSums(*by_task.everyone))}
     if found.p_fail_given_satisfied is not None:
-        intervals["p_fail_given_satisfied"] = found.p_fail_given_satisfied
+        intervals["p_fail_given_satisfied"] = clustered_rate(ClusterSums(*by_task.satisfied))
     return SatisfactionSection(
         threshold=found.threshold,
         satisfied=found.satisfied,
