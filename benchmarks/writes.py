@@ -19,12 +19,13 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
+from sqlmodel import Session
+
 from misjudge_storage import tables
 from misjudge_storage.engine import Store, open_store
 from misjudge_storage.ingest import insert_new
 from misjudge_storage.rows import log_row
 from misjudge_storage.types import Log
-from sqlmodel import Session
 
 IN_FLIGHT = 64
 AUDIT = "aud_benchmark"

@@ -165,18 +165,26 @@ def misselection_sums(pairs: Sequence[Judged]) -> dict[str, ClusterSums]:
     }
 
 
+def scored_any(pairs: Sequence[Judged]) -> bool:
+    """Whether any pair has a verdict; where none has, nothing was got right or wrong."""
+    return any(one.status != "unscored" for one in pairs)
+
+
 def consistency_rates(pairs: Sequence[Judged]) -> Mapping[str, float | None]:
     both = [one for one in pairs if one.both_orders and one.status != "unscored"]
     letters = [(shown, said) for one in pairs for shown, said in one.calls if shown and said != "tie"]
     named_first = sum((shown == "AB") == (said == "A") for shown, said in letters)
     decidable = [one for one in pairs if one.decidable]
+    won = sum(one.right() > one.wrong() for one in decidable)
     return {
         "flip_rate": share(sum(one.status == "inconsistent" for one in both), len(both)),
         "soft_flip_rate": share(sum(one.status == "weak" for one in both), len(both)),
         "agreement": share(sum(one.status in {"decided", "tie"} for one in both), len(both)),
         "letter_a_share": share(named_first, len(letters)),
         "accuracy": accuracy(decidable),
-        "vote_accuracy": share(sum(one.right() > one.wrong() for one in decidable), len(decidable)),
+        "vote_accuracy": share(
+            sum(one.right() > one.wrong() for one in decidable), len(decidable) if scored_any(pairs) else 0
+        ),
     }
 
 

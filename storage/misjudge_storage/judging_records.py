@@ -190,7 +190,7 @@ def read_verdicts(connection: Connection, cell_ids: Sequence[str]) -> list[Store
     """The stored verdicts of these cells, in the order of the cells."""
     columns = [VERDICTS.c[name] for name in StoredVerdict._fields]
     query = select(VERDICTS.c.verdict_id, *columns).where(VERDICTS.c.verdict_id.in_(cell_ids))
-    found = {row[0]: StoredVerdict(*row[1:]) for row in connection.execute(query)}
+    found = {row.pop("verdict_id"): StoredVerdict(**row) for row in map(dict, connection.execute(query).mappings())}
     return [found[cell_id] for cell_id in cell_ids if cell_id in found]
 
 

@@ -6,7 +6,7 @@ import json
 from datetime import datetime
 from typing import Any, NoReturn
 
-from sqlalchemy import Connection, RowMapping, Select, func, select, text
+from sqlalchemy import Connection, Executable, RowMapping, func, select, text
 from sqlmodel import SQLModel
 
 from misjudge_storage import run_records, tables
@@ -90,7 +90,7 @@ def read_checks(connection: Connection, trajectory_id: str) -> list[Fields]:
     return _rows(connection, select(checks).where(checks.c.trajectory_id == trajectory_id).order_by(checks.c.verifier))
 
 
-def _rows(connection: Connection, query: Select[Any]) -> list[Fields]:
+def _rows(connection: Connection, query: Executable) -> list[Fields]:
     return [fields(row) for row in connection.execute(query).mappings()]
 
 

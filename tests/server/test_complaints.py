@@ -64,7 +64,7 @@ def test_a_value_of_the_wrong_kind_is_named_and_never_echoed(request_name: str, 
             {"audit": "a", "zzz": "x"},
             "Unknown argument 'zzz'. Allowed: audit, judge, sections.",
         ),
-        (requests.SummarizeRequest, {}, "Argument 'audit' is missing. Name of the audit: no"),
+        (requests.SummarizeRequest, {}, "Argument 'audit' is missing. Name of the audit, without / and %."),
         (requests.SummarizeRequest, {"audit": 3}, "Argument 'audit' cannot be used: Input should be a valid string."),
         (requests.SummarizeRequest, {"audit": "a/b"}, "Argument 'audit' cannot be used: it holds a character"),
         (

@@ -307,7 +307,7 @@ def test_two_orders_reduce_as_the_vocabulary_says(
         ("AAB", "decided", "A"),
         ("ABB", "decided", "B"),
         ("Att", "decided", "A"),
-        ("AtB", "tie", "tie"),
+        ("AtB", "inconsistent", None),
         ("tt", "tie", "tie"),
         ("B--", "decided", "B"),
         ("--", "unscored", None),
@@ -331,7 +331,7 @@ def test_repeats_in_one_order_decide_by_their_balance(
         ([("scored", "A"), ("inconsistent", None)], "decided", "A", 0),
         ([("inconsistent", None), ("unscored", None)], "inconsistent", None, 1),
         ([("scored", "tie"), ("inconsistent", None)], "inconsistent", None, 1),
-        ([("scored", "A"), ("scored", "B")], "tie", "tie", 0),
+        ([("scored", "A"), ("scored", "B")], "inconsistent", None, 1),
         ([("weak", "A"), ("scored", "B")], "weak", "B", 0),
     ],
 )

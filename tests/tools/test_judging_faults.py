@@ -16,16 +16,19 @@ from sqlalchemy import event
 
 from loopback import LoopbackServer, VirtualClock, completion
 from misjudge_storage.engine import Store
+from misjudge_storage.rows import audit_id
 from misjudge_storage.run_records import RunRow
+from misjudge_storage.summary_records import unscored_reasons
 from misjudge_tools.deps import Deps
 from misjudge_tools.judge import judge
 from misjudge_tools.judging.session import JudgingSession
 from misjudge_tools.manage_runs import manage_runs
 from misjudge_tools.read_record import read_record
-from misjudge_tools.requests import JudgeRequest, RecordRequest, RunsRequest
+from misjudge_tools.requests import JudgeRequest, RecordRequest, RunsRequest, SummarizeRequest
 from misjudge_tools.results import JudgeResult, RunReport
 from misjudge_tools.runs.sessions import session_opener
 from misjudge_tools.runs.worker import OpenSession
+from misjudge_tools.summarize_audit import summarize_audit
 from operations import (
     PromptJudge,
     count,
@@ -56,7 +59,7 @@ async def resumed(run: str, deps: Deps) -> RunReport:
 async def test_a_judge_whose_replies_cannot_be_read_is_stopped_with_three_examples(
     tmp_path: Path, logged: pytest.LogCaptureFixture
 ) -> None:
-    audit = "50% of a run, judged"
+    audit = "half of a run, judged?"
     async with LoopbackServer() as server, opened(tmp_path / "s.db", keyed(server.base_url)) as deps:
         stored(deps.store, pair_records(30), audit)
         server.always(completion(f"I like both. {CANARY}"))
@@ -169,9 +172,6 @@ async def one_bad_cell(
 @pytest.mark.parametrize(
     ("status", "message", "reason", "attempts"),
     [
-        (503, {"error": {"message": "busy"}}, "provider_error", 2),
-        (408, {"error": {"message": "slow"}}, "timeout", 2),
-        (429, {"error": {"message": "slow down"}}, "provider_error", 2),
         (400, {"error": {"message": "maximum context length"}}, "context_overflow", 1),
         (400, {"error": {"message": "filtered", "code": "content_filter"}}, "refused", 1),
         (200, completion(f'{{"reasons": "{"x" * 50}', finish_reason="length"), "truncated", 2),
@@ -187,7 +187,59 @@ async def test_a_call_that_fails_is_unscored_with_its_reason_and_the_run_goes_on
     assert len(logs) == 5 + attempts
 
 
-async def test_a_gateway_that_does_not_answer_in_time_leaves_the_cell_unscored(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("status", "message", "reason", "attempts"),
+    [
+        (503, {"error": {"message": "busy"}}, "provider_error", 2),
+        (408, {"error": {"message": "slow"}}, "timeout", 2),
+        (429, {"error": {"message": "slow down"}}, "provider_error", 2),
+        (400, {"error": {"message": "no such model", "code": "model_not_found"}}, "provider_error", 1),
+    ],
+)
+async def test_a_call_that_the_provider_lost_is_unscored_until_it_is_asked_again(
+    tmp_path: Path, status: int, message: dict[str, Any], reason: str, attempts: int
+) -> None:
+    async with LoopbackServer() as server:
+        sessions = impatient(server.base_url, VirtualClock(), max_attempts=2)
+        async with opened(tmp_path / "s.db", keyed(server.base_url), concurrency=1, sessions=sessions) as deps:
+            stored(deps.store, pair_records(3))
+            server.enqueue(completion(verdict_text("A")), times=2)
+            server.enqueue(message, status=status, times=attempts)
+            server.always(completion(verdict_text("B")))
+            result = await judge(asked(), deps)
+            assert (result.run.state, result.run.done, result.run.total) == ("failed", 5, 6)
+            assert result.run.reason is not None and result.run.reason.startswith("1 calls got no usable reply")
+            lost = (await summarize_audit(SummarizeRequest(audit="a"), deps)).pairs
+            assert lost is not None and (lost.unscored, unscored(deps.store)) == (1, {reason: 1})
+            report = await resumed(result.run.run, deps)
+            assert (report.state, report.done, report.unscored) == ("done", 6, {})
+            found = await summarize_audit(SummarizeRequest(audit="a"), deps)
+            assert found.pairs is not None and (found.pairs.unscored, found.unscored) == (0, {})
+            assert len(verdicts(deps.store)) == 7, "what was lost stays on record"
+
+
+def unscored(store: Store) -> dict[str, int]:
+    with store.read() as connection:
+        (reasons,) = unscored_reasons(connection, audit_id("a")).values()
+    return reasons
+
+
+async def test_a_provider_that_is_down_stops_the_run_and_a_later_one_asks_everything(tmp_path: Path) -> None:
+    async with LoopbackServer() as server:
+        sessions = impatient(server.base_url, VirtualClock(), max_attempts=1)
+        async with opened(tmp_path / "s.db", keyed(server.base_url), concurrency=1, sessions=sessions) as deps:
+            stored(deps.store, pair_records(10))
+            server.enqueue({"error": {"message": "down"}}, status=500, times=10)
+            server.always(completion(verdict_text("B")))
+            result = await judge(asked(), deps)
+            assert (result.run.state, result.run.done) == ("failed", 0)
+            assert result.run.reason is not None and result.run.reason.startswith("10 calls one after the other")
+            assert len(server.requests) == 10, "the run stopped there"
+            again = await judge(asked(), deps)
+            assert (again.run.state, again.run.done, again.already_stored) == ("done", 20, 0)
+
+
+async def test_a_gateway_that_does_not_answer_in_time_leaves_the_cell_open(tmp_path: Path) -> None:
     clock = VirtualClock()
     async with LoopbackServer() as server:
         sessions = impatient(server.base_url, clock, max_attempts=1)
@@ -199,7 +251,8 @@ async def test_a_gateway_that_does_not_answer_in_time_leaves_the_cell_unscored(t
             await server.received(1)
             clock.advance(61)
             result = await call
-    assert [verdict.unscored_reason for verdict in result.verdicts] == ["timeout", None]
+            assert unscored(deps.store) == {"timeout": 1}
+    assert (result.run.state, result.run.done) == ("failed", 1)
 
 
 async def test_an_unexpected_error_fails_the_run_and_says_nothing_of_the_texts(

@@ -22,7 +22,7 @@ from misjudge_tools.requests import ImportRequest, JudgeRequest, RecordRequest
 from misjudge_tools.results import RecordPage, record_uri
 from operations import dump, pair_record, pair_records, rows, stored
 
-AUDIT = "50 % off, ünïcode?#&"
+AUDIT = "half off, ünïcode?#&"
 
 
 async def read(deps: Deps, uri: str, max_bytes: int = 7_000, **values: Any) -> RecordPage:

@@ -306,22 +306,31 @@ async def test_how_a_run_ended_is_kept_as_an_event(judged: Deps, prompt_judge: P
     ]
 
 
-async def test_a_cell_that_another_run_stored_first_is_not_stored_twice(
+async def test_the_same_judging_asked_for_twice_attaches_and_is_paid_for_once(
     judged: Deps, prompt_judge: PromptJudge
 ) -> None:
-    """Two runs planned the same cells; the second one finds them stored, at the latest when it writes."""
     stored(judged.store, pair_records(4))
     prompt_judge.gate.clear()
     first = (await judge(asked(wait_s=0), judged)).run.run
     second = (await judge(asked(wait_s=0), judged)).run.run
-    await prompt_judge.received(16)
+    assert second == first
+    await prompt_judge.received(8)
     prompt_judge.gate.set()
-    await asyncio.gather(judged.worker.wait(first, 30), judged.worker.wait(second, 30))
-    for run in (first, second):
-        standing = await one(judged, "status", run)
-        assert (standing.state, standing.done, standing.total) == ("done", 8, 8)
-    assert count(judged.store, "verdicts") == 8
-    assert count(judged.store, "judge_logs") == 16, "both were paid for"
+    await judged.worker.wait(first, 30)
+    assert (count(judged.store, "verdicts"), count(judged.store, "judge_logs")) == (8, 8)
+
+
+async def test_a_larger_judging_asks_only_what_a_run_under_way_does_not(
+    judged: Deps, prompt_judge: PromptJudge
+) -> None:
+    stored(judged.store, pair_records(4))
+    prompt_judge.gate.clear()
+    first = (await judge(asked(wait_s=0), judged)).run.run
+    second = (await judge(asked(wait_s=0, repeats=2), judged)).run
+    assert (second.run != first, second.total) == (True, 8)
+    prompt_judge.gate.set()
+    await asyncio.gather(judged.worker.wait(first, 30), judged.worker.wait(second.run, 30))
+    assert (count(judged.store, "verdicts"), count(judged.store, "judge_logs")) == (16, 16)
 
 
 async def test_nothing_is_active_once_a_run_has_ended(judged: Deps, prompt_judge: PromptJudge) -> None:

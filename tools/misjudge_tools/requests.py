@@ -11,11 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from misjudge_tools.interchange.json_records import storable_value
 
-AUDIT_PATTERN = r"^[^\s/\\%?#\x00-\x1f\x7f-\x9f-]([^/\\%?#\x00-\x1f\x7f-\x9f]*[^\s/\\%?#\x00-\x1f\x7f-\x9f])?$"
-"""Names that stand in a URI and in a shell command as they are."""
+AUDIT_PATTERN = r"^[^\s/\\%\x00-\x1f\x7f-\x9f-]([^/\\%\x00-\x1f\x7f-\x9f]*[^\s/\\%\x00-\x1f\x7f-\x9f])?$"
+"""No slash or % (a URI means something else by them), no control character, and no option of a command."""
 AuditName = Annotated[
     str,
-    Field(min_length=1, max_length=120, pattern=AUDIT_PATTERN, description="Name of the audit: no slash, no % or #."),
+    Field(min_length=1, max_length=120, pattern=AUDIT_PATTERN, description="Name of the audit, without / and %."),
 ]
 WaitSeconds = Annotated[
     float, Field(ge=0, le=40, description="How long to wait for the result before a run id is returned, in seconds.")

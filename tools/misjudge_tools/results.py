@@ -30,7 +30,10 @@ class RoleUse(Value):
 
 
 class RunReport(Value):
-    """How a run stands. `unscored` counts its verdicts that could not be read, by reason. `next` is the call that goes on from here, None when there is nothing to do."""
+    """How a run stands. `unscored` counts its verdicts that could not be read, by reason.
+
+    `next` is the call that goes on from here, None when there is nothing to do.
+    """
 
     run: str
     audit: str
@@ -87,7 +90,7 @@ class RunPairResult(Value):
 
 
 class FileReport(Value):
-    """What one file brought: records read, rows added by table, verdicts without a meaning, records left out with the reasons."""
+    """What one file brought: records read, rows added by table, unscored verdicts, records left out and why."""
 
     source: str
     records: int
