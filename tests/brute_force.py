@@ -182,9 +182,7 @@ def consistency_rates(pairs: Sequence[Judged]) -> Mapping[str, float | None]:
         "agreement": share(sum(one.status in {"decided", "tie"} for one in both), len(both)),
         "letter_a_share": share(named_first, len(letters)),
         "accuracy": accuracy(decidable),
-        "vote_accuracy": share(
-            sum(one.right() > one.wrong() for one in decidable), len(decidable) if scored_any(pairs) else 0
-        ),
+        "vote_accuracy": share(won, len(decidable) if scored_any(pairs) else 0),
     }
 
 

@@ -352,6 +352,18 @@ async def test_a_reply_of_nothing_but_reasoning_is_an_empty_answer() -> None:
     assert (exchange.attempts[0].input_tokens, exchange.attempts[0].output_tokens) == (None, None)
 
 
+@pytest.mark.parametrize("field", ["content", "refusal"])
+async def test_a_reply_that_echoes_the_key_comes_back_without_it(field: str) -> None:
+    async with LoopbackServer() as server:
+        said = f"Your key is {KEY}, is it not?"
+        server.always(completion(said) if field == "content" else completion("", refusal=said))
+        gateway = _gateway(server)
+        exchange = await gateway.ask(CALL)
+        await gateway.aclose()
+    assert KEY not in repr(exchange)
+    assert exchange.attempts[-1].raw_output == "Your key is [key removed], is it not?"
+
+
 async def test_no_more_calls_are_under_way_than_the_concurrency_allows() -> None:
     async with LoopbackServer() as server:
         gate = asyncio.Event()

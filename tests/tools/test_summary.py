@@ -21,6 +21,7 @@ from misjudge_storage.types import Check, Judge, Log, Preference, Record, Scale
 from misjudge_tools.deps import Deps
 from misjudge_tools.requests import SummarizeRequest
 from misjudge_tools.results import MARK
+from misjudge_tools.stats.rates import Tally, cluster_sums, clustered_rate
 from misjudge_tools.summarize_audit import SECTIONS, summarize, summarize_audit
 from misjudge_tools.summary.values import AuditSummary
 from operations import dump, labelled, pair_record, pair_records, stored
@@ -87,6 +88,17 @@ def facts(record: Record) -> tuple[bool, dict[str, float]]:
     return success, {score.judge.label: float(score.score or 0) for score in one.satisfaction}
 
 
+def tallies(records: list[Record], judge: str, bound: float | None) -> list[Tally]:
+    """Failures by task; with a bound, among the sessions whose score, turned so that more is better, reaches it."""
+    found: defaultdict[str, list[bool]] = defaultdict(list)
+    for record in records:
+        success, scores = facts(record)
+        score = scores[judge] * (1 if judge == "gate" else -1)
+        if bound is None or score >= bound:
+            found[record.episodes[0].trajectory.task_id].append(success)
+    return [Tally(successes.count(False), len(successes)) for successes in found.values()]
+
+
 @pytest.mark.parametrize(("judge", "threshold", "sign"), [("gate", 5, 1), ("rank", 3, -1)])
 def test_satisfaction_is_set_against_success_over_trajectories(
     deps: Deps, judge: str, threshold: float, sign: int
@@ -113,6 +125,9 @@ def test_satisfaction_is_set_against_success_over_trajectories(
     assert found.risk_ratio_unsatisfied == pytest.approx(
         (failed / len(satisfied_ones)) / (other.count(False) / len(other))
     )
+    every, happy = (tallies(records, judge, bound) for bound in (None, sign * threshold))
+    assert found.intervals["base_fail"] == clustered_rate(cluster_sums(every))
+    assert found.intervals["p_fail_given_satisfied"] == clustered_rate(cluster_sums(happy))
     successes = [success for success, _ in known]
     assert found.auc == pytest.approx(float(roc_auc_score(successes, [sign * score for _, score in known])))
     rho = float(spearmanr([sign * score for _, score in known], successes).statistic)

@@ -1,0 +1,126 @@
+"""Which judge a call means, what makes two judges one, and the way to each."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from misjudge_storage.errors import InvalidInput, MissingKey
+from misjudge_storage.rows import judge_fingerprint
+from misjudge_storage.types import Form
+from misjudge_tools.gateway.local import local_available
+from misjudge_tools.judge import judge
+from misjudge_tools.judging.choice import JudgingSpec, choose_judge, judge_of, open_gateway, reply_schema, template_of
+from misjudge_tools.judging.prompts import Language
+from misjudge_tools.judging.verdicts import ReplyForm, read_pair
+from misjudge_tools.requests import JudgeRequest
+from operations import NOWHERE, keyed, opened, pair_records, rows, stored
+
+KEYED = keyed("http://127.0.0.1:9")
+
+
+def spec(name: str | None = None, form: Form = "pairwise", language: Language = "en") -> JudgingSpec:
+    return choose_judge(name, form, language, KEYED)
+
+
+def test_a_judge_is_named_by_the_call_or_by_the_settings() -> None:
+    assert (spec().kind, spec().model) == ("gateway", "judge-m")
+    assert (spec("other").kind, spec("other").model) == ("gateway", "other")
+    assert spec("local").kind == "local" and spec("simulated").kind == "simulated"
+    for name in ("local", "simulated"):
+        assert choose_judge(name, "pairwise", "en", NOWHERE).kind == name, "neither needs a key"
+
+
+def test_a_judge_of_the_gateway_needs_a_key_and_a_model() -> None:
+    with pytest.raises(MissingKey, match="TAOTOKEN_API_KEY"):
+        choose_judge("some-model", "pairwise", "en", NOWHERE)
+    with pytest.raises(InvalidInput, match="judge=MODEL"):
+        choose_judge(None, "pairwise", "en", KEYED.model_copy(update={"judge_model": None}))
+
+
+def test_judges_are_one_exactly_where_their_verdicts_compare() -> None:
+    specs = [
+        *(spec(name) for name in (None, "other", "local", "simulated")),
+        spec(form="satisfaction"),
+        spec(language="zh"),
+        spec(form="satisfaction", language="zh"),
+    ]
+    assert len({judge_fingerprint(judge_of(one)) for one in specs}) == len(specs)
+    assert judge_fingerprint(judge_of(spec("judge-m"))) == judge_fingerprint(judge_of(spec()))
+    other_key = KEYED.model_copy(update={"key": SecretStr("sk-other"), "base_url": "http://127.0.0.1:8"})
+    assert judge_of(choose_judge(None, "pairwise", "en", other_key)) == judge_of(spec())
+
+
+def test_a_judge_says_what_it_is() -> None:
+    made = judge_of(spec("simulated"))
+    assert (made.label, made.simulated) == ("simulated", True)
+    assert json.loads(made.params)["planted"]["position"] == 0.2
+    real = judge_of(spec("some/model"))
+    assert (real.label, real.model, real.simulated) == ("some/model", "some/model", False)
+    assert real.prompt_hash == template_of(spec("some/model")).hash
+    assert "planted" not in json.loads(real.params)
+    assert (judge_of(spec(form="satisfaction")).scale.threshold, real.scale.high) == (0.8, 5)
+
+
+def test_a_stored_specification_holds_no_key_and_no_address() -> None:
+    written = spec().model_dump_json()
+    assert JudgingSpec.model_validate_json(written) == spec()
+    assert "sk-" not in written and "127.0.0.1" not in written
+
+
+@pytest.mark.parametrize("form", ["pairwise", "satisfaction"])
+def test_the_schema_of_the_local_judge_is_a_narrower_one_of_the_same_fields(form: Form) -> None:
+    wide, narrow = (json.loads(reply_schema(spec(name, form))) for name in (None, "local"))
+    assert list(narrow["properties"]) == list(wide["properties"]) and narrow["required"] == wide["required"]
+    scores = [field["enum"] for name, field in narrow["properties"].items() if "sc" in name or "sat" in name]
+    highest = judge_of(spec("local", form)).scale.high
+    assert scores and all(len(values) == 6 and (values[0], values[-1]) == (0, highest) for values in scores)
+    assert all("maxLength" in field for name, field in narrow["properties"].items() if name.startswith("reason"))
+    if form == "pairwise":
+        assert narrow["properties"]["winner"]["enum"] == ["A", "B", "tie"]
+        reply: dict[str, Any] = {"reasons": "", "score_a": scores[0][1], "score_b": 0, "winner": "A"}
+        assert read_pair(json.dumps(reply), ReplyForm(), scale=judge_of(spec("local")).scale).winner == "A"
+
+
+async def test_the_way_to_the_gateway_needs_a_key_and_a_usable_address() -> None:
+    with pytest.raises(MissingKey):
+        async with open_gateway(spec(), NOWHERE):
+            pass
+    with pytest.raises(InvalidInput, match="base URL"):
+        async with open_gateway(spec(), KEYED.model_copy(update={"base_url": "example"})):
+            pass
+
+
+async def test_only_the_simulated_gateway_is_told_the_truth() -> None:
+    async with open_gateway(spec(), KEYED) as way:
+        assert (way.tell_truth, way.gateway.simulated) == (None, False)
+    async with open_gateway(spec("simulated"), NOWHERE) as way:
+        assert way.tell_truth is not None and way.gateway.simulated
+
+
+async def test_a_local_judge_that_is_not_installed_fails_the_run_with_the_commands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A name that is None in sys.modules cannot be found: as if the package were not there.
+    monkeypatch.setitem(sys.modules, "xllamacpp", None)
+    async with opened(tmp_path / "s.db") as deps:
+        stored(deps.store, pair_records(1))
+        result = await judge(JudgeRequest(audit="a", judge="local"), deps)
+    assert result.run.state == "failed"
+    assert result.run.reason is not None and "pip install xllamacpp" in result.run.reason
+
+
+@pytest.mark.localmodel
+@pytest.mark.skipif(local_available() is not None, reason="the local judge's packages are not installed")
+async def test_the_local_judge_judges_a_pair_without_a_key(tmp_path: Path) -> None:
+    async with opened(tmp_path / "s.db") as deps:
+        stored(deps.store, pair_records(1))
+        result = await judge(JudgeRequest(audit="a", judge="local"), deps)
+        logs = rows(deps.store, "SELECT model, simulated, est_cost, price_source FROM judge_logs")
+    assert (result.run.state, result.run.done, result.judge, result.simulated) == ("done", 2, "local", False)
+    assert {tuple(log.values()) for log in logs} == {("SmolLM2-135M-Instruct", 0, 0.0, "local")}
