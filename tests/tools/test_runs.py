@@ -231,6 +231,7 @@ def dead_process() -> int:
         return process.pid
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot be asked whether a process lives")
 async def test_a_run_whose_process_is_gone_is_lost_at_once_and_can_be_resumed(
     judged: Deps, prompt_judge: PromptJudge
 ) -> None:
@@ -238,6 +239,8 @@ async def test_a_run_whose_process_is_gone_is_lost_at_once_and_can_be_resumed(
     later = utc_now() + timedelta(hours=1)
     gone = {"owner": "gone", "lease_until": later, "owner_pid": dead_process()}
     set_owner(judged.store, run, owner_host=socket.gethostname(), **gone)
+    assert (await one(judged, "status", run)).state == "lost"
+    set_owner(judged.store, run, owner_host=socket.gethostname(), **{**gone, "owner_pid": None})
     assert (await one(judged, "status", run)).state == "lost"
     # On another machine nobody can tell, so there the lease has to run out.
     set_owner(judged.store, run, owner_host="elsewhere", **gone)
@@ -331,6 +334,15 @@ async def test_a_larger_judging_asks_only_what_a_run_under_way_does_not(
     prompt_judge.gate.set()
     await asyncio.gather(judged.worker.wait(first, 30), judged.worker.wait(second.run, 30))
     assert (count(judged.store, "verdicts"), count(judged.store, "judge_logs")) == (16, 16)
+
+
+async def test_a_run_that_is_started_twice_is_worked_on_once(judged: Deps, prompt_judge: PromptJudge) -> None:
+    run = await begun(judged, prompt_judge, 10, 8)
+    await asyncio.gather(judged.worker.start(run), judged.worker.start(run))
+    await judged.worker.start(run)
+    prompt_judge.gate.set()
+    await judged.worker.wait(run, 30)
+    assert len(prompt_judge.asked) == count(judged.store, "judge_logs") == 20
 
 
 async def test_nothing_is_active_once_a_run_has_ended(judged: Deps, prompt_judge: PromptJudge) -> None:

@@ -27,14 +27,13 @@ class Entry(NamedTuple):
 
 
 def entries(counts: AuditCounts) -> list[Entry]:
-    """Every judge by its label; where tasks come in several subsets, then each subset of its own."""
+    """Every judge by its label; where tasks come in several subsets, then each judge on each subset."""
+    labels = list(dict.fromkeys(judge.label for judge in counts.judges))
     subsets = sorted({group.subset for group in counts.groups if group.subset is not None})
-    found = []
-    for label in dict.fromkeys(judge.label for judge in counts.judges):
-        found.append(Entry(label, label, None))
-        if len(subsets) > 1:
-            found.extend(Entry(f"{label}/{subset}", label, subset) for subset in subsets)
-    return found
+    whole = [Entry(label, label, None) for label in labels]
+    if len(subsets) < 2:
+        return whole
+    return whole + [Entry(f"{label}/{subset}", label, subset) for label in labels for subset in subsets]
 
 
 def judge_sections(counts: AuditCounts, entry: Entry) -> Sections:
