@@ -241,10 +241,14 @@ def _(result: RunList) -> None:
         table.add_column(heading, overflow="fold")
     for run in result.runs:
         done = f"{run.done} of {run.total}"
-        table.add_row(run.run, Text(run.audit), run.operation, run.state, done, _cost(run), Text(run.reason or ""))
+        table.add_row(run.run, Text(run.audit), _what(run), run.state, done, _cost(run), Text(run.reason or ""))
     console.print(table)
     if result.runs_left_out:
         console.print(f"and {result.runs_left_out} earlier ones")
+
+
+def _what(run: RunReport) -> str:
+    return f"{run.operation}, SIMULATED" if run.simulated else run.operation
 
 
 def _cost(run: RunReport) -> str:

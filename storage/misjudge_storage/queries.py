@@ -71,10 +71,18 @@ def read_one(connection: Connection, audit_id: str, kind: str, identity: str) ->
 
 
 def read_pair_rows(connection: Connection, audit_id: str, pair_id: str) -> list[Fields]:
-    """The rows of `audit_pairs` for one pair: one a judge."""
+    """The rows of `audit_pairs` for one pair: one a judge, each saying whether its judge is simulated."""
     query = text("SELECT * FROM audit_pairs WHERE audit_id = :audit AND pair_id = :pair ORDER BY judge")
     typed = query.columns(created_at=tables.UtcDateTime())
-    return [fields(row) for row in connection.execute(typed, {"audit": audit_id, "pair": pair_id}).mappings()]
+    rows = [fields(row) for row in connection.execute(typed, {"audit": audit_id, "pair": pair_id}).mappings()]
+    return [{**row, "simulated": is_simulated(connection, audit_id, row["judge_fingerprint"])} for row in rows]
+
+
+def is_simulated(connection: Connection, audit_id: str, judge_id: str | None) -> bool:
+    """Whether this judge of the audit is a simulated one."""
+    judges = tables.table(tables.Judge)
+    query = select(judges.c.simulated).where(judges.c.audit_id == audit_id, judges.c.judge_id == judge_id)
+    return bool(connection.scalar(query))
 
 
 def read_verdict_ids(connection: Connection, audit_id: str, pair_id: str) -> list[str]:

@@ -19,7 +19,7 @@ from misjudge_tools.import_records import import_records
 from misjudge_tools.judge import judge
 from misjudge_tools.read_record import page, read_record
 from misjudge_tools.requests import ImportRequest, JudgeRequest, RecordRequest
-from misjudge_tools.results import RecordPage, record_uri
+from misjudge_tools.results import MARK, RecordPage, record_uri
 from operations import dump, pair_record, pair_records, rows, stored
 
 AUDIT = "half off, ünïcode?#&"
@@ -199,3 +199,16 @@ async def test_reading_changes_nothing(deps: Deps) -> None:
     for uri in ("misjudge://audits", "misjudge://audits/a", "misjudge://audits/a/pairs/p0"):
         await read(deps, uri)
     assert dump(deps.store) == before
+
+
+async def test_what_a_simulated_judge_said_is_marked_wherever_it_is_read(deps: Deps) -> None:
+    stored(deps.store, pair_records(1))
+    plain = await read(deps, "misjudge://audits/a/pairs/p0")
+    run = (await judge(JudgeRequest(audit="a", judge="simulated"), deps)).run
+    pair = await read(deps, "misjudge://audits/a/pairs/p0")
+    verdict = await read(deps, pair.record["verdicts"][0])
+    log = await read(deps, verdict.record["log"], fields=["raw_output"])
+    stored_run = await read(deps, f"misjudge://runs/{run.run}")
+    assert plain.marked is None
+    assert [found.marked for found in (pair, verdict, log, stored_run)] == [MARK] * 4
+    assert run.simulated

@@ -14,7 +14,7 @@ from misjudge_storage.errors import InvalidInput
 from misjudge_storage.queries import BY_KIND, Fields
 from misjudge_tools.deps import Deps
 from misjudge_tools.requests import RecordRequest
-from misjudge_tools.results import SCHEME, RecordPage, record_uri
+from misjudge_tools.results import MARK, SCHEME, RecordPage, record_uri
 from misjudge_tools.runs.report import run_report
 
 SHORT = 300
@@ -27,9 +27,9 @@ async def read_record(request: RecordRequest, deps: Deps) -> RecordPage:
     Raises InvalidInput for a URI of another form and NotFound for one that leads nowhere.
     """
     record = await asyncio.to_thread(_find, request.uri, deps.store)
-    if request.fields is not None:
-        record = _only(record, request.fields)
-    return page(request.uri, record, request.cursor, request.max_bytes)
+    shown = record if request.fields is None else _only(record, request.fields)
+    found = page(request.uri, shown, request.cursor, request.max_bytes)
+    return found.model_copy(update={"marked": MARK}) if _made_up(record) else found
 
 
 def page(uri: str, record: Fields, cursor: int, max_bytes: int) -> RecordPage:
@@ -87,9 +87,15 @@ def _with_links(store: Store, audit_id: str, audit: str, kind: str, record: Fiel
             }
         if kind == "trajectories":
             return {**record, "checks": queries.read_checks(connection, record["trajectory_id"])}
-    if kind == "verdicts" and record["log_id"]:
-        return {**record, "log": record_uri(audit, "logs", record["log_id"])}
+        if kind == "verdicts":
+            log = {"log": record_uri(audit, "logs", record["log_id"])} if record["log_id"] else {}
+            return {**record, **log, "simulated": queries.is_simulated(connection, audit_id, record["judge_id"])}
     return record
+
+
+def _made_up(record: Fields) -> bool:
+    """Whether the record, or one of the outcomes in it, comes from a simulated judge."""
+    return bool(record.get("simulated")) or any(row["simulated"] for row in record.get("outcome_by_judge", ()))
 
 
 def _only(record: Fields, wanted: Sequence[str]) -> Fields:

@@ -43,6 +43,7 @@ class RunReport(Value):
     total: int
     spent: tuple[RoleUse, ...] = ()
     unscored: dict[str, int] = Field(default_factory=dict)
+    simulated: bool = False
     reason: str | None = None
     next: str | None = None
 
@@ -111,9 +112,10 @@ class ImportResult(Value):
 
 
 class RecordPage(Value):
-    """One stored thing. `next_cursor` where it goes on."""
+    """One stored thing. `next_cursor` where it goes on; `marked` where it, or a part of it, is made up."""
 
     uri: str
+    marked: str | None = None
     record: dict[str, Any]
     next_cursor: int | None = None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
 from contextlib import suppress
 from time import monotonic
@@ -57,6 +58,7 @@ def run_report(store: Store, run_id: str) -> RunReport:
         total=progress.total,
         spent=tuple(RoleUse(**use._asdict()) for use in spent),
         unscored=unscored,
+        simulated=json.loads(run.request_json).get("kind") == "simulated",
         reason=None if ended else run.reason,
         next=None if ended else _next_step(run),
     )
