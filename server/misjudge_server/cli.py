@@ -86,7 +86,7 @@ def import_(
     scale: Annotated[str | None, typer.Option(help="Satisfaction scale, LOW-HIGH:THRESHOLD, as 1-5:4.")] = None,
     score_range: Annotated[str | None, typer.Option(help="pairs: range of the judge's scores, as 0-5.")] = None,
     reward_col: Annotated[str | None, typer.Option(help="gauge-table: column of the mean reward.")] = None,
-    order_col: Annotated[str | None, typer.Option(help="gauge-table: order of equal rewards.")] = None,
+    order_col: Annotated[str | None, typer.Option(help="gauge-table: order of equal rewards, C or C:rank.")] = None,
     gate_col: Annotated[list[str] | None, typer.Option(help="gauge-table: gate column, COLUMN or COLUMN:rank.")] = None,
     as_json: AsJson = False,
 ) -> None:

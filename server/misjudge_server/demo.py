@@ -23,9 +23,9 @@ from misjudge_tools.summary.values import AuditSummary, Sections
 LONGEST_S = 600.0
 CONNECT = """\
 Connect it to your agent:
-  Claude Code   claude mcp add misjudge -- {command} serve
-  Codex         codex mcp add misjudge -- {command} serve
-Then ask: "Summarise the audit demo. Which pairs did the judge get wrong?"
+  Claude Code   claude mcp add misjudge -e MISJUDGE_STORE={store} -- {command} serve
+  Codex         codex mcp add misjudge --env MISJUDGE_STORE={store} -- {command} serve
+Then ask: "Summarise the audit demo. Which judge should I not trust, and why?"
 Audit a judge log you have: misjudge import table LOG.csv --audit mine --dry-run"""
 
 
@@ -42,7 +42,7 @@ async def run_demo(deps: Deps, audit: str, *, with_local: bool) -> None:
     print_result(summary)
     for sentence in meaning(summary):
         console.print(sentence)
-    print(CONNECT.format(command=_command()))
+    print(CONNECT.format(command=_command(), store=shlex.quote(str(Path(deps.store.location).absolute()))))
 
 
 def _command() -> str:

@@ -16,9 +16,11 @@ from misjudge_server.terminal import json_text, plain
 from misjudge_tools.results import ImportResult, JudgeResult, RunList, RunReport
 from misjudge_tools.stats.rates import Rate
 from misjudge_tools.summary.assemble import SEVERAL
-from misjudge_tools.summary.values import AuditSummary, Bucket, Sections
+from misjudge_tools.summary.values import AuditSummary, Bucket, RankingSection, SatisfactionSection, Sections
 
-COMPARED = ("judge", "pairs", "wrong, per call", "wrong, of decided", "flips", "right", "says A")
+PAIR_HEADINGS = ("pairs", "wrong, per call", "wrong, of decided", "flips", "right", "first")
+SATISFACTION_HEADINGS = ("satisfied from", "failed, of satisfied", "failed, of all", "relative risk", "AUC")
+RANKING_HEADINGS = ("near", "wide", "rank correlation", "agents")
 CONSISTENCY = {
     "flip_rate": "verdict flips with the order",
     "soft_flip_rate": "verdict moves to or from a tie",
@@ -72,9 +74,11 @@ def _(summary: AuditSummary) -> None:
         console.print(Text(summary.marked, style="bold yellow"))
     title = f"Audit {summary.audit}" + (f", judge {summary.judge}" if summary.judge else "")
     if summary.judges:
-        console.print(_comparison(title, summary.judges))
-        console.print(f"One judge in full: misjudge summarize {summary.audit} --judge LABEL")
-    console.print(_sections_table(title, summary))
+        for table in _comparisons(summary, summary.judges):
+            console.print(table)
+        console.print(Text(f"One judge in full: misjudge summarize {shlex.quote(summary.audit)} --judge LABEL"))
+    if lines := _lines(summary):
+        console.print(_sections_table(title, lines))
     if summary.buckets:
         console.print(_buckets_table(summary.buckets))
     for name, reason in summary.why.items():
@@ -82,23 +86,64 @@ def _(summary: AuditSummary) -> None:
             console.print(Text(f"{name}: {reason}", style="dim"))
 
 
-def _comparison(title: str, judges: Mapping[str, Sections]) -> Table:
-    """The judges side by side; 95 % intervals in brackets."""
-    table = Table(title=f"{title} (95 % intervals in brackets)", title_justify="left")
-    for heading in COMPARED:
+def _comparisons(summary: AuditSummary, judges: Mapping[str, Sections]) -> Iterator[Table]:
+    """The judges side by side: on pairs, on satisfaction, on the ranking of agents. Only what is there."""
+    rows = {_label(label, sections): sections for label, sections in judges.items()}
+    named = f"Audit {summary.audit}"
+    paired = {label: _pair_cells(one) for label, one in rows.items() if one.misselection or one.consistency}
+    happy = {label: _satisfaction_cells(one.satisfaction) for label, one in rows.items() if one.satisfaction}
+    ranked = {label: _ranking_cells(one.ranking) for label, one in rows.items() if one.ranking}
+    if paired:
+        yield _side_by_side(f"{named}: pairs (95 % intervals in brackets)", PAIR_HEADINGS, paired)
+    if happy:
+        yield _side_by_side(f"{named}: satisfaction against success", SATISFACTION_HEADINGS, happy)
+    if ranked:
+        yield _side_by_side(f"{named}: agent pairs that the gate ranks wrongly", RANKING_HEADINGS, ranked)
+
+
+def _side_by_side(title: str, headings: Sequence[str], rows: Mapping[str, Sequence[str]]) -> Table:
+    table = Table(title=title, title_justify="left")
+    for heading in ("judge", *headings):
         table.add_column(heading, no_wrap=heading != "judge", overflow="fold")
-    for label, sections in judges.items():
-        wrong, steady = sections.misselection, sections.consistency
-        table.add_row(
-            Text(label),
-            str(sections.pairs.n) if sections.pairs else "–",
-            _short(wrong),
-            _short(wrong.decided) if wrong else "–",
-            _short(steady.intervals["flip_rate"]) if steady else "–",
-            percent(steady.accuracy) if steady else "–",
-            percent(steady.letter_a_share) if steady else "–",
-        )
+    for label, cells in rows.items():
+        table.add_row(Text(label), *cells)
     return table
+
+
+def _label(label: str, sections: Sections) -> str:
+    return f"{label} (SIMULATED)" if sections.simulated else label
+
+
+def _pair_cells(sections: Sections) -> Sequence[str]:
+    wrong, steady = sections.misselection, sections.consistency
+    return (
+        str(sections.pairs.n) if sections.pairs else "–",
+        _short(wrong),
+        _short(wrong.decided) if wrong else "–",
+        _short(steady.intervals["flip_rate"]) if steady else "–",
+        percent(steady.accuracy) if steady else "–",
+        percent(steady.letter_a_share) if steady else "–",
+    )
+
+
+def _satisfaction_cells(found: SatisfactionSection) -> Sequence[str]:
+    return (
+        "–" if found.threshold is None else f"{found.threshold:g}",
+        _short(found.intervals.get("p_fail_given_satisfied")),
+        _short(found.intervals["base_fail"]),
+        "–" if found.relative_risk is None else f"{found.relative_risk:.2f}",
+        "–" if found.auc is None else f"{found.auc:.2f}",
+    )
+
+
+def _ranking_cells(found: RankingSection) -> Sequence[str]:
+    near, wide = found.near, found.wide
+    return (
+        f"{percent(near.rate)} ({near.k} of {near.n})",
+        f"{percent(wide.rate)} ({wide.k} of {wide.n})",
+        "–" if found.spearman is None else f"{found.spearman:.3f}",
+        str(found.agents),
+    )
 
 
 def _short(rate: Rate | None) -> str:
@@ -108,12 +153,12 @@ def _short(rate: Rate | None) -> str:
     return f"{percent(rate.rate)} [{100 * rate.low:.0f}–{100 * rate.high:.0f}] of {rate.n}"
 
 
-def _sections_table(title: str, sections: Sections) -> Table:
+def _sections_table(title: str, lines: Sequence[tuple[str, str]]) -> Table:
     table = Table(title=title, title_justify="left", show_header=False)
     table.add_column("what")
     table.add_column("value", overflow="fold")
-    for name, value in _lines(sections):
-        table.add_row(name, Text(value))
+    for name, value in lines:
+        table.add_row(Text(name), Text(value))
     return table
 
 
@@ -128,7 +173,9 @@ def _lines(sections: Sections) -> list[tuple[str, str]]:
         lines.append(("misselected, per single call", estimate(sections.misselection)))
         decided = sections.misselection.decided
         lines.append(("misselected, decided pairs", f"{estimate(decided)}, coverage {percent(decided.coverage)}"))
-        lines.append(("misselected of all pairs", percent(sections.misselection.all_pairs_rate)))
+        lines.append(
+            ("misselected of all pairs (undecided ones count as right)", percent(sections.misselection.all_pairs_rate))
+        )
     if sections.consistency is not None:
         measured = sections.consistency.intervals
         lines.extend((label, estimate(measured.get(name))) for name, label in CONSISTENCY.items())
@@ -153,7 +200,12 @@ def _satisfaction_lines(sections: Sections) -> list[tuple[str, str]]:
         ("relative risk, AUC", f"{risk}, {auc} (1.00 and 0.50: satisfaction says nothing of success)"),
     ]
     if found.p_value is not None and found.ceiling is not None:
-        lines.append((f"p against a ceiling of {percent(found.ceiling)}", f"{found.p_value:.4f}"))
+        lines.append(
+            (
+                f"p against a ceiling of {percent(found.ceiling)}",
+                "< 0.0001" if found.p_value < 0.0001 else f"{found.p_value:.4f}",
+            )
+        )
     return lines
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, select, text
+from sqlalchemy import Connection, func, select, text
 from sqlalchemy import Row as Found
 
 from misjudge_storage import tables
@@ -84,7 +84,10 @@ def read_audit(connection: Connection, name: str) -> AuditRow:
     if row is not None:
         return AuditRow(row.audit_id, row.name, row.seed, row.secret)
     names = list(connection.scalars(select(AUDITS.c.name).order_by(AUDITS.c.created_at.desc()).limit(10)))
-    known = f"Stored are: {', '.join(names)}." if names else "None is stored yet: import one first."
+    number = connection.scalar(select(func.count()).select_from(AUDITS)) or 0
+    others = f" and {number - len(names)} more" if number > len(names) else ""
+    place = connection.engine.url.database
+    known = f"Stored are: {', '.join(names)}{others}." if names else f"The store {place} holds none yet: import one."
     raise NotFound(f"No audit is called {name!r}. {known}")
 
 

@@ -409,7 +409,8 @@ async def test_a_folder_whose_links_lead_outside_is_refused(confined: Deps, tmp_
 
 MEMORY_BYTES = 300_000_000
 _IMPORT = """
-import asyncio, resource, sys
+import asyncio, sys
+from peak_memory import peak_bytes
 from pathlib import Path
 from misjudge_tools.import_records import import_records
 from misjudge_tools.requests import ImportRequest
@@ -421,8 +422,7 @@ async def main():
     return result.files[0].records
 
 records = asyncio.run(main())
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(records, peak if sys.platform == "darwin" else peak * 1024)
+print(records, peak_bytes())
 """
 
 
@@ -452,3 +452,14 @@ def test_a_table_of_200_mb_is_imported_in_less_than_300_mb_of_memory(tmp_path: P
     records, peak = map(int, done.stdout.split())
     assert records == 50_000
     assert peak < MEMORY_BYTES, f"{peak / 1e6:.0f} MB"
+
+
+async def test_a_table_in_which_no_verdict_has_a_meaning_is_refused_with_the_way_on(deps: Deps, tmp_path: Path) -> None:
+    path = tmp_path / "log.csv"
+    path.write_text("prompt,a,b,winner\nq,x,y,1\nq2,x,y,2\n", encoding="utf-8")
+    request = ImportRequest(audit="a", format="table", paths=[str(path)])
+    with pytest.raises(InvalidInput, match=r"None of the 2 verdicts in log.csv means A, B or tie.*--values 1=A"):
+        await import_records(request, deps)
+    assert count(deps.store, "audits") == 0, "the name is free for the corrected import"
+    result = await import_records(request.model_copy(update={"values": ["1=A"]}), deps)
+    assert result.files[0].unscored == 1

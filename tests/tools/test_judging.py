@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
+from sqlalchemy import Connection
 
+from builders import episode, lone, messages
 from loopback import LoopbackServer, completion
+from misjudge_storage import run_records
 from misjudge_storage.errors import Conflict, InvalidInput, MissingKey, NotFound
 from misjudge_storage.types import Judge, Message, Preference, Record, Verdict
 from misjudge_tools.deps import Deps
@@ -208,6 +212,7 @@ async def test_repeats_of_an_order_show_the_same_sides_in_fences_of_their_own(
 
 async def test_only_the_pairs_asked_for_are_judged(judged: Deps) -> None:
     stored(judged.store, pair_records(5))
+    assert (await judge(asked(pair_ids=["p3", "p1", "p3"], dry_run=True), judged)).run.total == 4
     await judge(asked(pair_ids=["p3", "p1", "p3"]), judged)
     assert {row["pair_id"] for row in rows(judged.store, "SELECT pair_id FROM verdicts")} == {"p1", "p3"}
     assert count(judged.store, "verdicts") == 4
@@ -244,7 +249,7 @@ async def test_an_audit_without_transcripts_says_how_to_get_them(judged: Deps) -
 
 
 async def test_an_unknown_audit_is_answered_with_those_that_are_stored(judged: Deps) -> None:
-    with pytest.raises(NotFound, match=r"No audit is called 'b'. None is stored yet"):
+    with pytest.raises(NotFound, match=r"No audit is called 'b'. The store .* holds none yet"):
         await judge(asked(audit="b"), judged)
     stored(judged.store, pair_records(1))
     with pytest.raises(NotFound, match="Stored are: a"):
@@ -355,6 +360,39 @@ async def test_a_request_key_of_other_work_is_refused(
     assert len(prompt_judge.asked) == 2
 
 
+async def test_a_request_key_is_refused_for_other_work_also_where_nothing_is_left_to_ask(judged: Deps) -> None:
+    stored(judged.store, pair_records(2))
+    await judge(asked(language="zh"), judged)
+    await judge(asked(request_key="once"), judged)
+    with pytest.raises(Conflict, match="which has another plan"):
+        await judge(asked(request_key="once", language="zh"), judged)
+
+
+async def test_a_client_that_gives_up_while_the_run_begins_leaves_it_working(
+    judged: Deps, prompt_judge: PromptJudge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on, loop = asyncio.Event(), threading.Event(), asyncio.get_running_loop()
+    claim = run_records.claim
+
+    def slow(connection: Connection, run_id: str, owner: str) -> bool:
+        loop.call_soon_threadsafe(begun.set)
+        assert go_on.wait(30)
+        return claim(connection, run_id, owner)
+
+    monkeypatch.setattr(run_records, "claim", slow)
+    stored(judged.store, pair_records(2))
+    call = asyncio.create_task(judge(asked(), judged))
+    await begun.wait()
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    go_on.set()
+    await prompt_judge.received(4)
+    (run,) = rows(judged.store, "SELECT run_id FROM runs")
+    await judged.worker.wait(run["run_id"], 30)
+    assert count(judged.store, "verdicts") == 4
+
+
 async def test_a_client_that_gives_up_leaves_the_run_working(judged: Deps, prompt_judge: PromptJudge) -> None:
     stored(judged.store, pair_records(10))
     prompt_judge.gate.clear()
@@ -455,3 +493,15 @@ async def test_runs_of_equal_audits_store_equal_verdicts(tmp_path: Path) -> None
             await judge(asked(judge="simulated", form="satisfaction"), deps)
             found.append([{k: v for k, v in row.items() if k != "score"} for row in verdicts(deps.store)])
     assert found[0] == found[1]
+
+
+async def test_sessions_without_pairs_are_answered_with_the_form_that_judges_them(deps: Deps) -> None:
+    stored(deps.store, [lone(episode("x", said=messages("Hi", "Done.")))])
+    with pytest.raises(InvalidInput, match=r"holds 1 transcripts but no pair of them.*form=satisfaction"):
+        await judge(JudgeRequest(audit="a", judge="simulated"), deps)
+
+
+async def test_a_plan_needs_no_key(deps: Deps) -> None:
+    stored(deps.store, pair_records(2))
+    result = await judge(JudgeRequest(audit="a", judge="some-model", dry_run=True), deps)
+    assert (result.run.state, result.run.total) == ("planned", 4)

@@ -148,6 +148,14 @@ async def test_a_long_text_is_read_page_by_page(deps: Deps) -> None:
     assert json.loads(text) == [{"role": "assistant", "content": words}]
 
 
+def test_long_fields_share_a_page_beside_the_short_ones() -> None:
+    record = {"a": "x" * 5_000, "b": ["y" * 50] * 20, "n": 1}
+    first = page("uri", record, 0, 1_000)
+    assert 800 < len(json.dumps(first.record)) <= 1_020
+    assert first.record["n"] == 1 and first.record["a"] == "x" * len(first.record["a"])
+    assert page("uri", record, 0, 7_000) == RecordPage(uri="uri", record=record)
+
+
 @given(
     st.dictionaries(
         st.text("abc", min_size=1, max_size=3),

@@ -185,6 +185,21 @@ async def test_a_second_process_watches_and_cannot_cancel(
     assert len(prompt_judge.asked) == 20
 
 
+async def test_a_run_that_another_process_took_a_moment_ago_is_watched(
+    tmp_path: Path, judged: Deps, prompt_judge: PromptJudge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = await begun(judged, prompt_judge, 10, 8)
+    standing = report.standing
+    earlier = iter([standing(judged, run).model_copy(update={"state": "queued"})])
+    monkeypatch.setattr(report, "standing", lambda deps, run_id: next(earlier, None) or standing(deps, run_id))
+    async with opened(tmp_path / "misjudge.db", keyed(prompt_judge.base_url)) as other:
+        found = await report.carry_out(other, run, wait_s=0)
+    assert found.state == "running"
+    prompt_judge.gate.set()
+    assert (await one(judged, "wait", run)).state == "done"
+    assert len(prompt_judge.asked) == 20
+
+
 async def test_two_workers_that_resume_one_run_at_once_share_no_cell(
     tmp_path: Path, judged: Deps, prompt_judge: PromptJudge, monkeypatch: pytest.MonkeyPatch
 ) -> None:

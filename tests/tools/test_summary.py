@@ -20,7 +20,7 @@ from misjudge_storage.errors import InvalidInput, NotFound
 from misjudge_storage.types import Check, Judge, Log, Preference, Record, Scale
 from misjudge_tools.deps import Deps
 from misjudge_tools.requests import SummarizeRequest
-from misjudge_tools.results import MARK
+from misjudge_tools.results import MARK, MARK_IN_PART
 from misjudge_tools.stats.rates import Tally, cluster_sums, clustered_rate
 from misjudge_tools.summarize_audit import SECTIONS, summarize, summarize_audit
 from misjudge_tools.summary.values import AuditSummary
@@ -501,7 +501,7 @@ def test_made_up_results_are_marked_and_real_ones_beside_them_are_not(deps: Deps
     made_up = Judge(label="made up", form="pairwise", simulated=True)
     stored(deps.store, [pair("p", None, None, verdict("A"), verdict("A", judge=made_up))])
     found = summary(deps.store)
-    assert (found.simulated, found.marked) == (True, MARK)
+    assert (found.simulated, found.marked) == (True, MARK_IN_PART)
     assert found.judges is not None
     assert {name: sections.simulated for name, sections in found.judges.items()} == {"judge": False, "made up": True}
     assert (summary(deps.store, judge="judge").marked, summary(deps.store, judge="made up").marked) == (None, MARK)

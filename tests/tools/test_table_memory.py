@@ -15,12 +15,12 @@ import pytest
 FILE_BYTES = 200_000_000
 MEMORY_BYTES = 300_000_000
 _READ = """
-import resource, sys
+import sys
+from peak_memory import peak_bytes
 from pathlib import Path
 from misjudge_tools.interchange.table import parse_mapping, read_table
 count = sum(1 for _ in read_table(Path(sys.argv[1]), parse_mapping((), (), sys.argv[2] == "responses")))
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-print(count, peak if sys.platform == "darwin" else peak * 1024)
+print(count, peak_bytes())
 """
 
 

@@ -166,6 +166,11 @@ def _import_file(connection: Connection, audit_id: str, request: ImportRequest, 
     stored = ingest(connection, audit_id, path.stem, sieve)
     if sieve.bad and not request.skip_bad:
         raise BadRecords(path.name, sieve.problems[:NAMED], sieve.bad)
+    if request.format == "table" and 0 < sieve.verdicts == sieve.unscored:
+        raise InvalidInput(
+            f"None of the {sieve.verdicts} verdicts in {path.name} means A, B or tie, so nothing was imported. Say "
+            "what the cells mean with --values, such as --values 1=A,2=B,0=tie, or map another column as winner."
+        )
     if sieve.good == 0:
         raise InvalidInput(f"{path.name} holds no record that can be read as {request.format}; nothing was imported.")
     options = request.model_dump(exclude={"audit", "paths"})
@@ -200,6 +205,7 @@ class _Sieve:
     def __init__(self, records: Iterable[Record | BadRecord], path: Path, *, keep_going: bool) -> None:
         self.good = 0
         self.bad = 0
+        self.verdicts = 0
         self.unscored = 0
         self.problems: list[str] = []
         self._records = records
@@ -213,6 +219,7 @@ class _Sieve:
                     self.problems.append(f"line {record.line}: {record.problem}")
             elif self._keep_going or not self.bad:
                 self.good += 1
+                self.verdicts += len(record.verdicts)
                 self.unscored += sum(verdict.status == "unscored" for verdict in record.verdicts)
                 yield record
 

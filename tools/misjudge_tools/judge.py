@@ -29,7 +29,7 @@ async def judge(request: JudgeRequest, deps: Deps) -> JudgeResult:
 
     Raises MissingKey, NotFound, InvalidInput before anything is asked.
     """
-    spec = choose_judge(request.judge, request.form, request.language, deps.gateway)
+    spec = choose_judge(request.judge, request.form, request.language, deps.gateway, to_ask=not request.dry_run)
     given = given_record(request)
     plan = await asyncio.to_thread(_plan, request, spec, given, deps.store)
     if request.dry_run:
@@ -46,12 +46,17 @@ def _plan(request: JudgeRequest, spec: JudgingSpec, given: Record | None, store:
         return list(pair_cells(audit, judge_id, [str(given.pair.pair_id)], request.repeats))
     with store.read() as connection:
         judging_records.read_audit(connection, request.audit)
-        if spec.form == "satisfaction":
-            subjects = judging_records.transcribed_trajectories(connection, audit)
-        else:
+        subjects = judging_records.transcribed_trajectories(connection, audit)
+        sessions = len(subjects)
+        if spec.form == "pairwise":
             subjects = judging_records.transcribed_pairs(connection, audit)
     if request.pair_ids is not None:
         subjects = _chosen(request.pair_ids, subjects)
+    if not subjects and sessions:
+        raise InvalidInput(
+            f"Audit {request.audit!r} holds {sessions} transcripts but no pair of them. Judge each one with "
+            "form=satisfaction (--form satisfaction), or compare two with run_pair."
+        )
     if not subjects:
         raise InvalidInput(
             f"Audit {request.audit!r} holds no transcripts to judge. Import responses with their text "

@@ -169,7 +169,9 @@ class ImportRequest(Request):
     ] = None
     score_range: Annotated[str | None, Field(description="pairs: range of the judge's scores. Default: 0-5.")] = None
     reward_col: Annotated[str | None, Field(description="gauge-table: column of the mean reward.")] = None
-    order_col: Annotated[str | None, Field(description="gauge-table: orders agents of equal reward, 1 = best.")] = None
+    order_col: Annotated[str | None, Field(description="gauge-table: order of equal rewards, name or name:rank.")] = (
+        None
+    )
     gate_col: Annotated[list[str], Field(description="gauge-table: gate columns, name or name:rank (1 = best).")] = []
 
 

@@ -12,6 +12,7 @@ from misjudge_storage.types import Form, Value
 SCHEME = "misjudge://"
 
 MARK = "SIMULATED: made up by a simulated judge, no real model was asked"
+MARK_IN_PART = "SIMULATED in part: what simulated judges say is made up, no real model was asked for it"
 
 
 def record_uri(audit: str, kind: str, identity: str) -> str:

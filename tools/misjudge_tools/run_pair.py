@@ -26,7 +26,7 @@ async def run_pair(request: RunPairRequest, deps: Deps) -> RunPairResult:
 
     Raises InvalidInput, MissingKey or Conflict before anything is asked.
     """
-    spec = choose_judge(request.judge, "pairwise", request.language, deps.gateway)
+    spec = choose_judge(request.judge, "pairwise", request.language, deps.gateway, to_ask=not request.dry_run)
     record = pair_record(request)
     judge_id = judge_fingerprint(judge_of(spec))
     plan = list(pair_cells(audit_id(request.audit), judge_id, [_pair_id(record)], request.repeats))

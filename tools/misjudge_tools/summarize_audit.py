@@ -10,9 +10,9 @@ from misjudge_storage.engine import Store
 from misjudge_storage.errors import InvalidInput, NotFound
 from misjudge_tools.deps import Deps
 from misjudge_tools.requests import SummarizeRequest
-from misjudge_tools.results import MARK
+from misjudge_tools.results import MARK, MARK_IN_PART
 from misjudge_tools.summary.assemble import Entry, audit_sections, entries, judge_sections
-from misjudge_tools.summary.counts import read_counts
+from misjudge_tools.summary.counts import AuditCounts, read_counts
 from misjudge_tools.summary.values import AuditSummary, SectionName, Sections
 
 SECTIONS: tuple[str, ...] = get_args(SectionName)
@@ -32,11 +32,16 @@ def summarize(request: SummarizeRequest, store: Store) -> AuditSummary:
     sections = judge_sections(counts, chosen) if chosen else audit_sections(counts)
     return AuditSummary(
         audit=request.audit,
-        marked=MARK if sections.simulated else None,
+        marked=None if not sections.simulated else MARK if chosen else _mark(counts),
         judge=chosen.label if chosen else None,
         judges=None if chosen or not found else {e.label: _only(judge_sections(counts, e), request) for e in found},
         **dict(_only(sections, request)),
     )
+
+
+def _mark(counts: AuditCounts) -> str:
+    whole = counts.simulated_episodes or all(judge.simulated for judge in counts.judges)
+    return MARK if whole else MARK_IN_PART
 
 
 def _choose(found: Sequence[Entry], request: SummarizeRequest) -> Entry | None:

@@ -41,13 +41,15 @@ class OpenGateway(NamedTuple):
     tell_truth: Callable[[Mapping[str, bool]], None] | None
 
 
-def choose_judge(name: str | None, form: Form, language: Language, settings: GatewaySettings) -> JudgingSpec:
-    """The judge that `name` means. Raises MissingKey or InvalidInput with the ways on."""
+def choose_judge(
+    name: str | None, form: Form, language: Language, settings: GatewaySettings, *, to_ask: bool = True
+) -> JudgingSpec:
+    """The judge that `name` means; only `to_ask` it is a key needed. Raises MissingKey or InvalidInput."""
     if name == "simulated":
         return JudgingSpec(kind="simulated", model="simulated-judge", form=form, language=language)
     if name == "local":
         return JudgingSpec(kind="local", model="SmolLM2-135M-Instruct", form=form, language=language)
-    if settings.key is None:
+    if settings.key is None and to_ask:
         raise MissingKey(NO_KEY)
     model = name or settings.judge_model
     if model is None:

@@ -166,7 +166,7 @@ def kappa_section(labels: Sequence[LabelCount], only: str | None = None) -> dict
             table = tables.setdefault(f"{row.first}|{row.second}", {})
             table[Labels(row.first_pref, row.second_pref)] = row.pairs
     if not tables:
-        return NoData(why="No two labellers (annotators or judges) labelled the same pairs.")
+        return NoData(why="No two labellers (annotators, or judges by what they decide) labelled the same pairs.")
     return {couple: cohen_kappa(table).kappa for couple, table in sorted(tables.items())}
 
 
