@@ -29,6 +29,7 @@ CONSISTENCY = {
     "agreement": "same verdict in both orders",
     "vote_accuracy": "vote accuracy over both orders",
 }
+LABEL_WIDTH = 24
 WIDTH = 110
 """Columns where the output is not a terminal."""
 
@@ -103,8 +104,9 @@ def _comparisons(summary: AuditSummary, judges: Mapping[str, Sections]) -> Itera
 
 def _side_by_side(title: str, headings: Sequence[str], rows: Mapping[str, Sequence[str]]) -> Table:
     table = Table(title=title, title_justify="left")
-    for heading in ("judge", *headings):
-        table.add_column(heading, no_wrap=heading != "judge", overflow="fold")
+    table.add_column("judge", overflow="fold", min_width=min(max(map(len, rows)), LABEL_WIDTH))
+    for heading in headings:
+        table.add_column(heading, no_wrap=True)
     for label, cells in rows.items():
         table.add_row(Text(label), *cells)
     return table
@@ -120,7 +122,7 @@ def _pair_cells(sections: Sections) -> Sequence[str]:
         str(sections.pairs.n) if sections.pairs else "–",
         _short(wrong),
         _short(wrong.decided) if wrong else "–",
-        _short(steady.intervals["flip_rate"]) if steady else "–",
+        _shorter(steady.intervals["flip_rate"]) if steady else "–",
         percent(steady.accuracy) if steady else "–",
         percent(steady.letter_a_share) if steady else "–",
     )
@@ -148,9 +150,14 @@ def _ranking_cells(found: RankingSection) -> Sequence[str]:
 
 def _short(rate: Rate | None) -> str:
     """A share for a table: `20.0 % [7–45] of 20`."""
-    if rate is None or rate.rate is None or rate.low is None or rate.high is None:
+    return "–" if rate is None or rate.rate is None else f"{_shorter(rate)} of {rate.n}"
+
+
+def _shorter(rate: Rate) -> str:
+    """A share for a table whose n stands beside it."""
+    if rate.rate is None or rate.low is None or rate.high is None:
         return "–"
-    return f"{percent(rate.rate)} [{100 * rate.low:.0f}–{100 * rate.high:.0f}] of {rate.n}"
+    return f"{percent(rate.rate)} [{100 * rate.low:.0f}–{100 * rate.high:.0f}]"
 
 
 def _sections_table(title: str, lines: Sequence[tuple[str, str]]) -> Table:
