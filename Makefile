@@ -38,7 +38,7 @@ test-all: $(VENV)/.dev $(VENV)/.local-judge
 check: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy server tools storage tests
+	$(BIN)/mypy server tools storage tests benchmarks
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports --no-logo
 	@$(MAKE) --no-print-directory lock-check

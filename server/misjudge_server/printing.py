@@ -30,7 +30,7 @@ CONSISTENCY = {
     "vote_accuracy": "vote accuracy over both orders",
 }
 LABEL_WIDTH = 24
-WIDTH = 110
+WIDTH = 118
 """Columns where the output is not a terminal."""
 
 

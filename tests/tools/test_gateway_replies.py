@@ -31,7 +31,17 @@ def test_without_a_request_id_header_the_id_of_the_completion_stands_in() -> Non
 
 @pytest.mark.parametrize(
     "usage",
-    [None, [], {}, {"prompt_tokens": None}, {"prompt_tokens": -1}, {"prompt_tokens": True}, {"prompt_tokens": 1.5}],
+    [
+        None,
+        [
+            {"prompt_tokens": 2**70, "completion_tokens": 10**10},
+        ],
+        {},
+        {"prompt_tokens": None},
+        {"prompt_tokens": -1},
+        {"prompt_tokens": True},
+        {"prompt_tokens": 1.5},
+    ],
 )
 def test_missing_or_senseless_usage_is_none_and_never_zero(usage: Any) -> None:
     reply = _reply({**completion(), "usage": usage})

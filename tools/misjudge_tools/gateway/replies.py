@@ -35,6 +35,7 @@ _TRUNCATED = {"length", "max_tokens"}
 _FILTERED = {"content_filter", "content_policy_violation", "refusal"}
 _ID_CHARS = 200
 _READ_CHARS = 4000
+_MOST_TOKENS = 10**9
 
 
 class Answer(NamedTuple):
@@ -149,7 +150,8 @@ def _storable(text: str) -> str:
 
 
 def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    """A stated number of tokens; None for what no reply can have had, which no database might hold either."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS else None
 
 
 def _problem(status: int, data: Any, text: str) -> Problem:
