@@ -33,9 +33,8 @@ def test_without_a_request_id_header_the_id_of_the_completion_stands_in() -> Non
     "usage",
     [
         None,
-        [
-            {"prompt_tokens": 2**70, "completion_tokens": 10**10},
-        ],
+        [],
+        {"prompt_tokens": 2**70, "completion_tokens": 10**10},
         {},
         {"prompt_tokens": None},
         {"prompt_tokens": -1},
