@@ -395,10 +395,15 @@ async def test_a_cancelled_call_raises_and_frees_its_place() -> None:
     assert exchange.text == "OK"
 
 
-async def test_a_gateway_can_be_closed_unused_and_twice() -> None:
-    gateway = HttpGateway("http://127.0.0.1:1", KEY)
-    await gateway.aclose()
-    await gateway.aclose()
+async def test_a_gateway_that_was_closed_unused_and_twice_opens_again_when_it_is_asked() -> None:
+    async with LoopbackServer() as server:
+        server.enqueue()
+        gateway = _gateway(server)
+        await gateway.aclose()
+        await gateway.aclose()
+        exchange = await gateway.ask(CALL)
+        await gateway.aclose()
+    assert exchange.text == "OK"
 
 
 async def test_the_system_clock_tells_the_time_sleeps_and_sets_limits() -> None:

@@ -111,7 +111,9 @@ async def test_a_process_that_ignores_the_end_of_its_input_is_killed(
 
 
 async def test_leaving_a_judge_that_was_never_entered_does_nothing() -> None:
-    await LocalJudge().__aexit__(None, None, None)
+    judge = LocalJudge()
+    await judge.__aexit__(None, None, None)
+    assert judge._process is None
 
 
 @pytest.fixture

@@ -143,8 +143,9 @@ def test_a_megabyte_of_one_scrap_is_read_in_linear_time(scrap: str, before: str)
 
     for kind in ("json", "letter", "tag"):
         form = ReplyForm.model_validate({"kind": kind})
-        read_pair(reply, form, scale=Scale())
-        read_satisfaction(reply, form, scale=Scale())
+        pair, one = read_pair(reply, form, scale=Scale()), read_satisfaction(reply, form, scale=Scale())
+        assert (pair.winner is None) == (pair.unscored_reason is not None)
+        assert (one.score is None) == (one.unscored_reason is not None)
 
 
 def test_a_reply_of_broken_objects_without_end_is_given_up() -> None:
