@@ -162,7 +162,7 @@ def _import(request: ImportRequest, paths: list[Path], deps: Deps) -> ImportResu
 
 
 def _import_file(connection: Connection, audit_id: str, request: ImportRequest, path: Path, read: Reader) -> FileReport:
-    sieve = _Sieve(read(path), path, keep_going=request.skip_bad)
+    sieve = _Sieve(read(path), keep_going=request.skip_bad)
     stored = ingest(connection, audit_id, path.stem, sieve)
     if sieve.bad and not request.skip_bad:
         raise BadRecords(path.name, sieve.problems[:NAMED], sieve.bad)
@@ -202,7 +202,7 @@ class _Sieve:
     still read, so that the error can name more than one.
     """
 
-    def __init__(self, records: Iterable[Record | BadRecord], path: Path, *, keep_going: bool) -> None:
+    def __init__(self, records: Iterable[Record | BadRecord], *, keep_going: bool) -> None:
         self.good = 0
         self.bad = 0
         self.verdicts = 0
