@@ -43,7 +43,8 @@ def command(*arguments: str) -> list[str]:
 
 def is_setting(name: str) -> bool:
     """Whether an environment variable sets misjudge up, or holds a key of a gateway."""
-    return name.startswith(("MISJUDGE_", "TAOTOKEN_", "OPENAI_", "ANTHROPIC_")) or name == "JUDGE_MODEL"
+    ours = ("MISJUDGE_", "TAOTOKEN_", "OPENAI_", "ANTHROPIC_")
+    return name.startswith(ours) or name in {"JUDGE_MODEL", "SIM_USER_MODEL", "CANDIDATE_MODEL"}
 
 
 def environment(**values: str) -> dict[str, str]:

@@ -8,12 +8,18 @@ import pytest
 from misjudge_server.deps import build_deps, close_deps
 from misjudge_server.settings import load_settings
 from misjudge_storage.errors import InvalidInput
+from misjudge_tools.gateway.settings import Endpoint
+from misjudge_tools.profiles import ModelSettings, Profile
 
 SECRET = "sk-canary-4711"
 
 
+def judge() -> Profile:
+    return load_settings().models.role("judge")
+
+
 def key() -> str | None:
-    found = load_settings().key
+    found = judge().endpoint.key
     return found.get_secret_value() if found else None
 
 
@@ -23,25 +29,21 @@ def dotenv(folder: Path, *lines: str) -> None:
 
 def test_without_any_setting_the_defaults_are_in_force(folder: Path) -> None:
     settings = load_settings()
-    assert settings.gateway.model_dump() == {
-        "base_url": "https://taotoken.net/api",
-        "key": None,
-        "judge_model": None,
-        "timeout_s": 60.0,
-        "concurrency": 32,
-        "trust_env": True,
-    }
-    assert (settings.store, settings.roots) == (".misjudge/misjudge.db", (folder,))
+    here = Profile(endpoint=Endpoint(base_url="https://taotoken.net/api/v1"))
+    assert settings.models == ModelSettings(roles=dict.fromkeys(("agent", "user_sim", "judge"), here))
+    assert (settings.store, settings.roots, settings.config) == (".misjudge/misjudge.db", (folder,), None)
 
 
 def test_the_environment_wins_over_dotenv(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dotenv(folder, "TAOTOKEN_API_KEY=from-file", "MISJUDGE_TIMEOUT_S=7")
-    assert (key(), load_settings().timeout_s) == ("from-file", 7.0)
+    assert (key(), judge().endpoint.timeout_s) == ("from-file", 7.0)
     monkeypatch.setenv("TAOTOKEN_API_KEY", "from-environment")
-    assert (key(), load_settings().timeout_s) == ("from-environment", 7.0)
+    assert (key(), judge().endpoint.timeout_s) == ("from-environment", 7.0)
 
 
-@pytest.mark.parametrize("name", ["TAOTOKEN_API_KEY", "MISJUDGE_TIMEOUT_S", "MISJUDGE_STORE", "JUDGE_MODEL"])
+@pytest.mark.parametrize(
+    "name", ["TAOTOKEN_API_KEY", "MISJUDGE_TIMEOUT_S", "MISJUDGE_STORE", "JUDGE_MODEL", "MISJUDGE_CONFIG"]
+)
 def test_an_empty_value_is_unset(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     plain = load_settings()
     monkeypatch.setenv(name, "")
@@ -58,7 +60,7 @@ def test_an_empty_value_of_the_environment_lets_dotenv_through(folder: Path, mon
 def test_the_judge_model_comes_from_the_first_name_that_is_set(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("TAOTOKEN_MODEL", "JUDGE_MODEL", "TAOTOKEN_JUDGE_MODEL"):
         monkeypatch.setenv(name, f"of {name}")
-        assert load_settings().gateway.judge_model == f"of {name}"
+        assert judge().model == f"of {name}"
 
 
 @pytest.mark.parametrize(
@@ -108,7 +110,7 @@ def test_a_dotenv_that_is_not_utf8_is_refused(folder: Path, encoding: str) -> No
 
 def test_a_dotenv_as_windows_editors_save_it_is_read(folder: Path) -> None:
     folder.joinpath(".env").write_text("TAOTOKEN_API_KEY=k\r\nJUDGE_MODEL=m\r\n", encoding="utf-8-sig", newline="")
-    assert (key(), load_settings().judge_model) == ("k", "m")
+    assert (key(), judge().model) == ("k", "m")
 
 
 @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that exists and cannot be read")
@@ -121,7 +123,7 @@ def test_a_dotenv_that_cannot_be_read_is_named(folder: Path) -> None:
 def test_a_key_of_the_environment_is_not_sent_where_dotenv_says(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TAOTOKEN_API_KEY", SECRET)
     dotenv(folder, "TAOTOKEN_BASE_URL=https://collect.example/api")
-    with pytest.raises(InvalidInput, match=r"Set both in the environment, or both in \.env") as caught:
+    with pytest.raises(InvalidInput, match=r"Set both in the environment, or put the key into \.env too") as caught:
         load_settings()
     assert SECRET not in str(caught.value)
     assert "collect.example" not in str(caught.value)
@@ -132,10 +134,109 @@ def test_a_key_of_the_environment_is_not_sent_where_dotenv_says(folder: Path, mo
 
 def test_key_and_address_from_one_place_are_taken(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dotenv(folder, "TAOTOKEN_BASE_URL=https://gateway.example/api", "TAOTOKEN_API_KEY=of-the-folder")
-    assert (load_settings().base_url, key()) == ("https://gateway.example/api", "of-the-folder")
+    assert (judge().endpoint.base_url, key()) == ("https://gateway.example/api/v1", "of-the-folder")
     monkeypatch.setenv("TAOTOKEN_API_KEY", SECRET)
     monkeypatch.setenv("TAOTOKEN_BASE_URL", "https://mine.example/api")
-    assert (load_settings().base_url, key()) == ("https://mine.example/api", SECRET)
+    assert (judge().endpoint.base_url, key()) == ("https://mine.example/api/v1", SECRET)
+
+
+def test_a_key_that_dotenv_holds_too_is_the_folders_own(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TAOTOKEN_API_KEY", SECRET)
+    dotenv(folder, "TAOTOKEN_BASE_URL=https://gateway.example/api", f"TAOTOKEN_API_KEY={SECRET}")
+    assert (judge().endpoint.base_url, key()) == ("https://gateway.example/api/v1", SECRET)
+
+
+@pytest.mark.parametrize("reference", ["${TAOTOKEN_API_KEY}", "${OTHER_SECRET}", '"${OTHER_SECRET}"', "${NO:-x}"])
+def test_dotenv_cannot_borrow_a_secret_of_the_environment(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, reference: str
+) -> None:
+    monkeypatch.setenv("OTHER_SECRET", SECRET)
+    dotenv(folder, "TAOTOKEN_BASE_URL=https://collect.example/api", f"TAOTOKEN_API_KEY={reference}")
+    assert key() == reference.strip('"')
+    monkeypatch.setenv("TAOTOKEN_API_KEY", SECRET)
+    with pytest.raises(InvalidInput, match="an address that this folder chose"):
+        load_settings()
+
+
+def write_toml(folder: Path, *lines: str, name: str = "misjudge.toml") -> Path:
+    file = folder / name
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return file
+
+
+ELSEWHERE = ("[roles]", 'judge = "x"', "[profiles.x]", 'model = "m"', 'base_url = "https://gateway.example/api"')
+
+
+def test_a_key_of_the_environment_is_not_sent_where_the_folders_file_says(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_toml(folder, *ELSEWHERE)
+    assert (judge().endpoint.base_url, key()) == ("https://gateway.example/api/v1", None)
+    monkeypatch.setenv("TAOTOKEN_API_KEY", SECRET)
+    with pytest.raises(
+        InvalidInput, match=r"the base URL of profile x from misjudge\.toml.*set MISJUDGE_CONFIG"
+    ) as caught:
+        load_settings()
+    assert SECRET not in str(caught.value)
+    assert "gateway.example" not in str(caught.value)
+    dotenv(folder, f"TAOTOKEN_API_KEY={SECRET}")
+    assert key() == SECRET
+
+
+def test_a_file_that_the_environment_names_is_trusted(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write_toml(tmp_path_factory.mktemp("mine"), *ELSEWHERE, name="judges.toml")
+    monkeypatch.setenv("TAOTOKEN_API_KEY", SECRET)
+    monkeypatch.setenv("MISJUDGE_CONFIG", str(file))
+    write_toml(folder, "this is not read")
+    settings = load_settings()
+    assert settings.config == "judges.toml"
+    assert settings.models.role("judge").endpoint.base_url == "https://gateway.example/api/v1"
+    assert settings.models.role("judge").origins["model"] == "profile x (judges.toml)"
+    dotenv(folder, "TAOTOKEN_BASE_URL=https://collect.example/api")
+    with pytest.raises(InvalidInput, match=r"TAOTOKEN_BASE_URL from \.env"):
+        load_settings()
+
+
+def test_the_folder_cannot_have_its_own_file_trusted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = write_toml(folder, *ELSEWHERE)
+    dotenv(folder, f"MISJUDGE_CONFIG={file}")
+    with pytest.raises(InvalidInput, match=r"MISJUDGE_CONFIG comes from \.env"):
+        load_settings()
+    monkeypatch.setenv("MISJUDGE_CONFIG", str(file))
+    assert load_settings().config == "misjudge.toml"
+
+
+def test_a_relative_path_is_not_trusted_in_every_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_toml(folder, *ELSEWHERE)
+    for relative in ("misjudge.toml", "~nobody-at-all/misjudge.toml"):
+        monkeypatch.setenv("MISJUDGE_CONFIG", relative)
+        with pytest.raises(InvalidInput, match="MISJUDGE_CONFIG must be a whole path"):
+            load_settings()
+
+
+def test_a_file_that_is_named_and_missing_is_an_error(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MISJUDGE_CONFIG", str(folder / "gone.toml"))
+    with pytest.raises(InvalidInput, match=r"^The file gone\.toml cannot be read"):
+        load_settings()
+
+
+def test_a_folder_called_dotenv_is_none_of_ours(folder: Path) -> None:
+    folder.joinpath(".env").mkdir()
+    assert load_settings().models.role("judge").model is None
+
+
+def test_a_line_of_dotenv_that_cannot_be_read_is_not_logged(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    dotenv(folder, f"={SECRET}", f"'{SECRET}", "JUDGE_MODEL=m")
+    assert judge().model == "m"
+    assert SECRET not in caplog.text
+
+
+def test_a_huge_dotenv_is_refused(folder: Path) -> None:
+    folder.joinpath(".env").write_bytes(b"A=1\n" * 300_000)
+    with pytest.raises(InvalidInput, match=r"The file \.env is larger than 1,000 kB"):
+        load_settings()
 
 
 def test_the_folder_cannot_open_other_folders_to_the_server(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,7 +255,7 @@ def test_roots_are_the_working_directory_and_those_named(folder: Path, monkeypat
 def test_the_key_shows_in_no_repr(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TAOTOKEN_API_KEY", SECRET)
     settings = load_settings()
-    assert SECRET not in f"{settings!r} {settings} {settings.gateway!r} {settings.model_dump_json()}"
+    assert SECRET not in f"{settings!r} {settings} {settings.model_dump_json()}"
 
 
 @pytest.mark.parametrize("form", ["{}/sub/store.db", "sqlite:///{}/store.db"])

@@ -2,17 +2,41 @@
 
 from __future__ import annotations
 
-from pydantic import SecretStr
+from typing import Annotated, Literal
+
+from pydantic import Field, SecretStr
 
 from misjudge_storage.types import Value
 
+DEFAULT_BASE_URL = "https://taotoken.net/api"
+DEFAULT_KEY_VARIABLE = "TAOTOKEN_API_KEY"
 
-class GatewaySettings(Value):
-    """`judge_model` None: a call must name its judge. Times in seconds."""
+RoleName = Literal["agent", "user_sim", "judge"]
+"""The roles that are configured apart."""
 
-    base_url: str
+
+class Price(Value):
+    """USD per million tokens, and where that is written."""
+
+    input: Annotated[float, Field(ge=0)]
+    output: Annotated[float, Field(ge=0)]
+    source: str = "misjudge.toml"
+
+
+class Endpoint(Value):
+    """An address with its key, and how hard the two may be asked. Times in seconds.
+
+    `key` None: the environment does not hold `key_variable`. `timeout_s` bounds an attempt, `deadline_s` a call
+    with the waits between its attempts. Limits per minute are those of one model with this key; None: not stated.
+    """
+
+    base_url: str = DEFAULT_BASE_URL
     key: SecretStr | None = None
-    judge_model: str | None = None
-    timeout_s: float = 60
-    concurrency: int = 32
+    key_variable: str = DEFAULT_KEY_VARIABLE
+    timeout_s: Annotated[float, Field(gt=0, le=3600)] = 60
+    deadline_s: Annotated[float, Field(gt=0, le=36_000)] = 180
+    max_attempts: Annotated[int, Field(ge=1, le=20)] = 4
+    concurrency: Annotated[int, Field(ge=1, le=2000)] = 32
+    requests_per_minute: Annotated[float, Field(gt=0)] | None = None
+    tokens_per_minute: Annotated[float, Field(gt=0)] | None = None
     trust_env: bool = True

@@ -1,0 +1,117 @@
+"""What `misjudge config` shows: the models in force, where each value comes from, and what looks wrong.
+
+A key is shown as the name of its variable, and whether that is set.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from misjudge_server.settings import Settings
+from misjudge_storage.types import Value
+from misjudge_tools.gateway.pricing import Pricing
+from misjudge_tools.gateway.settings import Price, RoleName
+from misjudge_tools.profiles import ModelSettings, Profile
+
+TEMPERATURES: Final[Mapping[RoleName, float]] = {"judge": 0.0, "user_sim": 0.7}
+"""Where a profile states none; an agent's is left to its model."""
+TOKENS: Final = 1000
+"""Small enough for the first step of a price in steps."""
+
+
+class ModelReport(Value):
+    """A role or profile. `price` in USD per million tokens; `origins` by field, for what is not the default."""
+
+    profile: str | None
+    model: str | None
+    base_url: str
+    key_variable: str
+    key_is_set: bool
+    temperature: float | None
+    max_tokens: int | None
+    price: Price | None
+    family: str | None
+    prompt: str | None
+    reply_form: str
+    limits: Mapping[str, int | float | bool | None]
+    origins: Mapping[str, str]
+
+
+class ConfigReport(Value):
+    """All of it. `config_file` None: there is none. `leftovers` are set variables that have no say."""
+
+    config_file: str | None
+    roles: Mapping[RoleName, ModelReport]
+    profiles: Mapping[str, ModelReport]
+    prices: Mapping[str, Price]
+    leftovers: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+def config_report(settings: Settings) -> ConfigReport:
+    """What is in force."""
+    models = settings.models
+    return ConfigReport(
+        config_file=settings.config,
+        roles={role: _report(profile, TEMPERATURES.get(role)) for role, profile in models.roles.items()},
+        profiles={name: _report(profile, None) for name, profile in models.profiles.items()},
+        prices=models.prices,
+        leftovers=models.leftovers,
+        warnings=tuple(_warnings(models)),
+    )
+
+
+def _report(profile: Profile, temperature: float | None) -> ModelReport:
+    endpoint = profile.endpoint
+    hidden = {"base_url", "key", "key_variable"}
+    return ModelReport(
+        profile=profile.name,
+        model=profile.model,
+        base_url=endpoint.base_url,
+        key_variable=endpoint.key_variable,
+        key_is_set=endpoint.key is not None,
+        temperature=temperature if profile.temperature is None else profile.temperature,
+        max_tokens=profile.max_tokens,
+        price=_price(profile),
+        family=profile.family,
+        prompt=profile.prompt.name if profile.prompt else None,
+        reply_form=profile.reply_form.kind,
+        limits=endpoint.model_dump(exclude=hidden),
+        origins=profile.origins,
+    )
+
+
+def _price(profile: Profile) -> Price | None:
+    """The configured price, else a list price of the model, else None."""
+    if profile.price is not None or profile.model is None:
+        return profile.price
+    pricing = Pricing(profile.model)
+    rate_in, rate_out = pricing.of(TOKENS, 0), pricing.of(0, TOKENS)
+    if rate_in.usd is None or rate_out.usd is None or rate_in.source is None:
+        return None
+    scale = 1_000_000 / TOKENS
+    return Price(input=rate_in.usd * scale, output=rate_out.usd * scale, source=rate_in.source)
+
+
+def _warnings(models: ModelSettings) -> Iterator[str]:
+    judge, user = models.role("judge"), models.role("user_sim")
+    if judge.model is None or user.model is None:
+        return
+    if judge.model.casefold() == user.model.casefold():
+        yield "judge and user_sim are the same model, which may favour its own words. Give them different models."
+    elif _family(judge) and _family(judge) == _family(user):
+        yield (
+            "judge and user_sim look like one family of models, which may favour its own words. Give them models of "
+            "different families, or state `family` in their profiles."
+        )
+
+
+def _family(profile: Profile) -> str:
+    """The family that is stated, else the first word of the model's name, as `gpt` in `openai/gpt-4o`."""
+    if profile.family is not None:
+        return profile.family.casefold()
+    name = (profile.model or "").rpartition("/")[2]
+    first = re.match(r"[^\W\d_]+", name)
+    return first[0].casefold() if first else ""
