@@ -8,18 +8,29 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic, sleep
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
+
+from misjudge_storage.errors import StoreError
 
 log = logging.getLogger(__name__)
 
 BUSY_TIMEOUT_MS = 15_000
+JOURNAL_PAUSE_S = 0.02
 MOUNTS = Path("/proc/mounts")
+OLDEST_SQLITE = (3, 35)
+"""The first with UPDATE … RETURNING."""
 NETWORK_FILE_SYSTEMS = frozenset("nfs nfs4 cifs smb3 smbfs 9p fuse.sshfs afs ceph glusterfs virtiofs".split())
 
 
 def sqlite_engine(url: URL, *, network: bool) -> Engine:
-    """An engine of SQLite connections: WAL, or the DELETE journal on a network disk."""
+    """An engine of SQLite connections: WAL, or the DELETE journal on a network disk. Raises StoreError."""
+    if sqlite3.sqlite_version_info < OLDEST_SQLITE:
+        raise StoreError(
+            f"This Python comes with SQLite {sqlite3.sqlite_version}, and misjudge needs 3.35 or newer. "
+            "Run it with another Python, such as one of python.org or uv."
+        )
     # Parameters hold transcripts and replies, which no error may show.
     engine = create_engine(url, hide_parameters=True)
     if network:
@@ -57,7 +68,7 @@ def _set_journal(connection: sqlite3.Connection, mode: str) -> None:
     if tables and "schema_version" not in tables:
         return  # the journal mode is kept in the file, and this one is another program's
     try:
-        (answer,) = connection.execute(f"PRAGMA journal_mode = {mode}").fetchone()
+        answer = _journal_set(connection, mode)
     except sqlite3.OperationalError as error:
         if "readonly" in str(error):
             return
@@ -67,6 +78,19 @@ def _set_journal(connection: sqlite3.Connection, mode: str) -> None:
         connection.execute("PRAGMA synchronous = NORMAL")
     if answer != mode:
         log.warning("the store's disk does not take journal mode %s; using %s", mode, answer)
+
+
+def _journal_set(connection: sqlite3.Connection, mode: str) -> str:
+    """The journal mode that the file has after it was asked for `mode`."""
+    deadline = monotonic() + BUSY_TIMEOUT_MS / 1000
+    while True:
+        try:
+            return str(connection.execute(f"PRAGMA journal_mode = {mode}").fetchone()[0])
+        except sqlite3.OperationalError as error:
+            # SQLite does not wait by itself here where two processes make a file's first journal at once.
+            if "locked" not in str(error) or monotonic() > deadline:
+                raise
+            sleep(JOURNAL_PAUSE_S)
 
 
 def on_network_disk(folder: Path) -> bool:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import secrets
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from functools import cache
 from itertools import islice
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from sqlalchemy import Connection, null, select
+from sqlalchemy import Connection, Insert, null, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import SQLModel
 
@@ -54,17 +55,27 @@ class _New(NamedTuple):
 
 def insert_new(connection: Connection, model: type[SQLModel], new: Sequence[Row]) -> int:
     """Insert the rows whose primary key is not stored yet; the number added."""
-    return _insert(connection, model, new, [column.name for column in tables.table(model).primary_key.columns])
+    return _insert(connection, model, new, unless="same key")
 
 
-def _insert(connection: Connection, model: type[SQLModel], new: Sequence[Row], unless: list[str] | None) -> int:
-    """Insert the rows that are not taken on the columns `unless` (None: on any unique ones); the number added."""
+def _insert(
+    connection: Connection, model: type[SQLModel], new: Sequence[Row], unless: Literal["same key", "any unique"]
+) -> int:
+    """Insert the rows that are not taken on the primary key, or on any unique columns; the number added."""
     if not new:
         return 0
-    insert = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
-    statement = insert(tables.table(model)).on_conflict_do_nothing(index_elements=unless)
+    statement = _insertion(model, connection.dialect.name, unless)
     clean = [{name: storable(v) if isinstance(v, str) else v for name, v in row.items()} for row in new]
     return connection.execute(statement, clean, execution_options={"preserve_rowcount": True}).rowcount
+
+
+@cache
+def _insertion(model: type[SQLModel], dialect: str, unless: Literal["same key", "any unique"]) -> Insert:
+    """Made once, since making it takes longer than storing a row."""
+    table = tables.table(model)
+    insert = postgresql.insert if dialect == "postgresql" else sqlite.insert
+    taken = [column.name for column in table.primary_key.columns] if unless == "same key" else None
+    return insert(table).on_conflict_do_nothing(index_elements=taken)
 
 
 def ensure_audit(connection: Connection, name: str, seed: int = 0, secret: str | None = None) -> str:
@@ -130,7 +141,7 @@ class _Ingest:
                 raise _conflict(self.source, model, each)
         rows = [each.row for each in unique.values()]
         if model is tables.Trajectory:  # also taken by another one of the same task, agent and trial
-            self.added["trajectories"] += _insert(self.connection, model, rows, None)
+            self.added["trajectories"] += _insert(self.connection, model, rows, "any unique")
         else:
             self.added[str(model.__tablename__)] += insert_new(self.connection, model, rows)
         if model is not tables.JudgeLog:  # the id of a log is its whole content
@@ -169,7 +180,7 @@ class _Ingest:
             yield from self._pair_rows(record, record.pair, ids, home)
         else:
             for number, log in enumerate(record.logs):
-                yield tables.JudgeLog, make.log_row(self.audit, log, [home, number, log.model_dump()])
+                yield tables.JudgeLog, make.log_row(self.audit, log, [home, number, make.log_content(log)])
 
     def _episode_rows(self, trajectory_id: str, episode: Episode) -> Iterator[tuple[type[SQLModel], Row]]:
         for check in episode.checks:
@@ -177,7 +188,7 @@ class _Ingest:
         for score in episode.satisfaction:
             yield tables.Verdict, make.satisfaction_row(self.audit, self._judge(score.judge), trajectory_id, score)
         for number, log in enumerate(episode.logs):
-            identity = [trajectory_id, number, log.model_dump()]
+            identity = [trajectory_id, number, make.log_content(log)]
             yield tables.JudgeLog, make.log_row(self.audit, log, identity, trajectory_id=trajectory_id)
 
     def _pair_rows(
@@ -200,7 +211,7 @@ class _Ingest:
             called = only_judge if log.role == "judge" else None
             # What agents cost is said again by the row of each judge; equal calls of one judge are several calls.
             nth = self._occurrence((pair_id, number, called, log)) if by_content and log.role == "judge" else 0
-            identity = [pair_id, number, log.model_dump(), called, nth]
+            identity = [pair_id, number, make.log_content(log), called, nth]
             yield tables.JudgeLog, make.log_row(self.audit, log, identity, pair_id=pair_id, judge_id=called)
 
     def _occurrence(self, what: Hashable) -> int:

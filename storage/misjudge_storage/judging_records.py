@@ -12,6 +12,7 @@ from sqlalchemy import Row as Found
 from misjudge_storage import tables
 from misjudge_storage.errors import NotFound
 from misjudge_storage.ingest import insert_new
+from misjudge_storage.leases import Lease, holds
 from misjudge_storage.rows import Row
 from misjudge_storage.types import Message, Task
 
@@ -20,6 +21,7 @@ TRAJECTORIES = tables.table(tables.Trajectory)
 PAIRS = tables.table(tables.Pair)
 VERDICTS = tables.table(tables.Verdict)
 AUDITS = tables.table(tables.Audit)
+LOGS = tables.table(tables.JudgeLog)
 
 
 class AuditRow(NamedTuple):
@@ -69,6 +71,16 @@ class StoredVerdict(NamedTuple):
     score: float | None
     unscored_reason: str | None
     log_id: str | None
+
+
+class StoredReply(NamedTuple):
+    """A reply that a model once gave, with the log that holds it."""
+
+    log_id: str
+    raw_output: str | None
+    finish_reason: str | None
+    model: str
+    simulated: bool
 
 
 class CellResult(NamedTuple):
@@ -197,7 +209,31 @@ def read_verdicts(connection: Connection, cell_ids: Sequence[str]) -> list[Store
     return [found[cell_id] for cell_id in cell_ids if cell_id in found]
 
 
-def store_result(connection: Connection, result: CellResult) -> None:
-    """Store each attempt and, once, the verdict; a cell that another run stored first keeps that verdict."""
+def store_result(connection: Connection, result: CellResult, lease: Lease | None = None) -> bool:
+    """Store each attempt and, once, the verdict; a cell that another run stored first keeps that verdict.
+
+    False where the lease is no longer held: then the verdict is left out, and the attempts are stored all the same,
+    since they were billed.
+    """
     insert_new(connection, tables.JudgeLog, result.logs)
+    if lease is not None and not holds(connection, lease):
+        return False
     insert_new(connection, tables.Verdict, [result.verdict] if result.verdict else [])
+    return True
+
+
+def stored_replies(connection: Connection, keys: Sequence[str]) -> dict[str, StoredReply]:
+    """Key → the first reply that was ever stored under it, of those keys that have one."""
+    found: dict[str, StoredReply] = {}
+    for start in range(0, len(keys), 500):
+        asked = select(
+            LOGS.c.reply_key,
+            *[LOGS.c[name] for name in StoredReply._fields],
+            func.row_number()
+            .over(partition_by=LOGS.c.reply_key, order_by=(LOGS.c.created_at, LOGS.c.log_id))
+            .label("nth"),
+        ).where(LOGS.c.reply_key.in_(keys[start : start + 500]), LOGS.c.cached_from.is_(None))
+        replies = asked.subquery()
+        for row in connection.execute(select(replies).where(replies.c.nth == 1)):
+            found[row.reply_key] = StoredReply(*[getattr(row, name) for name in StoredReply._fields])
+    return found

@@ -175,6 +175,12 @@ def satisfaction_row(audit: str, judge_id: str, trajectory_id: str, score: Satis
     }
 
 
+def log_content(log: Log) -> Row:
+    """What an imported log says, from which its id is made."""
+    # Columns that came later say nothing of an imported call, and would change the ids of those that are stored.
+    return log.model_dump(exclude={"reply_key", "cached_from"})
+
+
 def log_row(audit: str, log: Log, identity: Any, **links: str | None) -> Row:
     """`identity` makes the id; `links` are run_id, cell_id, pair_id, trajectory_id, judge_id where they apply."""
     blank = dict.fromkeys(("run_id", "cell_id", "pair_id", "trajectory_id", "judge_id"))

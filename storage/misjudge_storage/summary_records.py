@@ -82,6 +82,16 @@ BUCKET_CUTS: Mapping[str, str] = {
     "wide": "above 1",
 }
 
+ASKED_AGAIN = """
+    EXISTS (
+        SELECT 1 FROM verdicts v
+        WHERE v.audit_id = :audit AND v.judge_id = u.judge_id AND v.status <> 'unscored' AND NOT v.reduced
+            AND NOT u.reduced AND (v.pair_id = u.subject OR v.trajectory_id = u.subject)
+            AND COALESCE(v.order_shown, '') = u.shown AND v.repeat = u.repeat
+    )
+"""
+"""Of an unscored verdict `u` with its subject and order shown: the same was asked again, and scored."""
+
 
 def reduce_audit(connection: Connection, audit_id: str) -> None:
     """Fill the temporary table: one row per pair and judge, and one for a pair that nobody judged."""
@@ -184,7 +194,7 @@ def judges(connection: Connection, audit_id: str) -> list[JudgeFacts]:
 
 def unscored_reasons(connection: Connection, audit_id: str) -> dict[str, dict[str, int]]:
     """Judge id → reason → verdicts that could not be scored. A lost one that was asked again is not counted."""
-    query = """
+    query = f"""
         WITH unscored AS (
             SELECT judge_id, COALESCE(pair_id, trajectory_id) AS subject, COALESCE(order_shown, '') AS shown, repeat,
                 MAX(unscored_reason) AS reason, reduced
@@ -192,12 +202,7 @@ def unscored_reasons(connection: Connection, audit_id: str) -> dict[str, dict[st
             GROUP BY judge_id, COALESCE(pair_id, trajectory_id), COALESCE(order_shown, ''), repeat, reduced
         )
         SELECT u.judge_id, u.reason, COUNT(*) FROM unscored u
-        WHERE NOT EXISTS (
-            SELECT 1 FROM verdicts v
-            WHERE v.audit_id = :audit AND v.judge_id = u.judge_id AND v.status <> 'unscored' AND NOT v.reduced
-                AND NOT u.reduced AND (v.pair_id = u.subject OR v.trajectory_id = u.subject)
-                AND COALESCE(v.order_shown, '') = u.shown AND v.repeat = u.repeat
-        )
+        WHERE NOT {ASKED_AGAIN}
         GROUP BY u.judge_id, u.reason ORDER BY 1, 2
     """
     found: defaultdict[str, dict[str, int]] = defaultdict(dict)

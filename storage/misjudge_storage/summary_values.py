@@ -125,3 +125,26 @@ class PairTotals(NamedTuple):
 
     pairs: int
     decidable: int
+
+
+class Provenance(NamedTuple):
+    """Where the verdicts of a judge come from: asked for here, served from the cache, imported, or never asked for.
+
+    The last are cells that ended before a call, such as at the end of a budget.
+    """
+
+    judge_id: str
+    asked: int
+    cached: int
+    imported: int
+    unasked: int
+
+
+class UnfinishedRun(NamedTuple):
+    """A run that ended before its plan was done: `done` of `total` cells are stored."""
+
+    run_id: str
+    state: str
+    reason: str | None
+    done: int
+    total: int

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
-from sqlalchemy import Column, DateTime, ForeignKeyConstraint, Index, Table, UniqueConstraint
+from sqlalchemy import Column, DateTime, ForeignKeyConstraint, Index, Table, UniqueConstraint, text
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
 from sqlmodel import Field, SQLModel
@@ -41,6 +41,15 @@ def _created() -> Any:
 
 def _moment() -> Any:
     return Field(default=None, sa_type=UtcDateTime, nullable=True)
+
+
+_HAS_REPLY = text("reply_key IS NOT NULL")
+_IS_UNSCORED = text("status = 'unscored'")
+_PROGRESS_COLUMNS = (
+    *("run_id", "role", "attempt", "error", "cached_from", "cell_id"),
+    *("input_tokens", "output_tokens", "est_cost", "created_at"),
+)
+"""What a run's progress counts of its logs: an index of them spares it the replies."""
 
 
 class Audit(SQLModel, table=True):
@@ -166,6 +175,8 @@ class Verdict(SQLModel, table=True):
         ForeignKeyConstraint(["audit_id", "pair_id"], ["pairs.audit_id", "pairs.pair_id"]),
         Index("verdicts_by_pair", "audit_id", "pair_id", "judge_id"),
         Index("verdicts_by_trajectory", "trajectory_id"),
+        Index("verdicts_by_time", "audit_id", "created_at"),
+        Index("verdicts_unscored", "audit_id", sqlite_where=_IS_UNSCORED, postgresql_where=_IS_UNSCORED),
     )
     verdict_id: str = Field(primary_key=True)
     audit_id: str
@@ -209,13 +220,17 @@ class GoldLabel(SQLModel, table=True):
 
 
 class JudgeLog(SQLModel, table=True):
-    """One attempt of one model call, billed or failed."""
+    """One attempt of one model call, billed or failed, or a reply of the cache (`cached_from` is the log it repeats).
+
+    `reply_key` names what was asked, where the row holds a reply that was scored.
+    """
 
     __tablename__: ClassVar[Any] = "judge_logs"
     __table_args__ = (
         Index("judge_logs_by_cell", "cell_id"),
         Index("judge_logs_by_pair", "audit_id", "pair_id"),
-        Index("judge_logs_by_run", "run_id"),
+        Index("judge_logs_by_run", *_PROGRESS_COLUMNS),
+        Index("judge_logs_by_reply", "reply_key", sqlite_where=_HAS_REPLY, postgresql_where=_HAS_REPLY),
         Index("judge_logs_by_trajectory", "trajectory_id"),
     )
     log_id: str = Field(primary_key=True)
@@ -248,6 +263,8 @@ class JudgeLog(SQLModel, table=True):
     request_id: str | None = None
     simulated: bool
     created_at: datetime = _created()
+    reply_key: str | None = None
+    cached_from: str | None = None
 
 
 class Import(SQLModel, table=True):
@@ -265,7 +282,7 @@ class Import(SQLModel, table=True):
 
 
 class Run(SQLModel, table=True):
-    """Background work: a stored plan of cells, executed as plan minus stored."""
+    """Background work: a stored plan of cells, executed as plan minus stored. `note` says why a running run pauses."""
 
     __tablename__: ClassVar[Any] = "runs"
     run_id: str = Field(primary_key=True)
@@ -282,12 +299,16 @@ class Run(SQLModel, table=True):
     epoch: int
     created_at: datetime = _created()
     ended_at: datetime | None = _moment()
+    budget_json: str | None = None
+    stop_requested: bool = Field(default=False, sa_column_kwargs={"server_default": text("false")})
+    note: str | None = None
 
 
 class Cell(SQLModel, table=True):
     """One planned unit of a run. It is done when the result with its id is stored."""
 
     __tablename__: ClassVar[Any] = "cells"
+    __table_args__ = (Index("cells_by_seq", "run_id", "seq"),)
     run_id: str = Field(primary_key=True, foreign_key="runs.run_id")
     cell_id: str = Field(primary_key=True)
     seq: int

@@ -223,7 +223,11 @@ class GoldLabel(Value):
 
 
 class Log(Value):
-    """One attempt of one model call, billed or failed. Costs in USD, latency in milliseconds."""
+    """One attempt of one model call, billed or failed. Costs in USD, latency in milliseconds.
+
+    `reply_key` names what was asked, in a row whose reply may be served again; `cached_from` is the log whose reply
+    this row repeats, so that no model was asked. An importer sets neither.
+    """
 
     role: Role = "judge"
     model: str = ""
@@ -249,6 +253,8 @@ class Log(Value):
     request_id: str | None = None
     created_at: Moment | None = None
     simulated: bool = False
+    reply_key: str | None = None
+    cached_from: str | None = None
 
 
 class Episode(Value):

@@ -43,3 +43,12 @@ def new_postgres() -> Iterator[Callable[[], str]]:
     yield make
     server.cleanup()
     shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def any_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    """A fresh store, once in a file and once on Postgres."""
+    place = tmp_path / "any.db" if request.param == "sqlite" else request.getfixturevalue("new_postgres")()
+    opened = open_store(place)
+    yield opened
+    opened.close()

@@ -208,6 +208,27 @@ def test_a_fresh_store_that_another_process_holds_says_so(tmp_path: Path, monkey
             open_store(path)
 
 
+def test_a_fresh_store_that_another_process_just_makes_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "store.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+
+        def pause(seconds: float) -> None:
+            assert 0 < seconds < 1
+            if other.in_transaction:
+                other.execute("COMMIT")
+
+        monkeypatch.setattr(connections, "BUSY_TIMEOUT_MS", 0)
+        monkeypatch.setattr(connections, "monotonic", lambda: 0.0)
+        monkeypatch.setattr(connections, "sleep", pause)
+        store = open_store(path)
+    fill(store)
+    assert (pairs(store), journal(store)) == (["p1"], "wal")
+    store.close()
+
+
 def test_connections_wait_for_a_lock_as_long_as_they_should(store: Store) -> None:
     with store.read() as connection:
         assert connection.exec_driver_sql("PRAGMA busy_timeout").scalar() == connections.BUSY_TIMEOUT_MS == 15_000
@@ -308,6 +329,12 @@ def test_processes_that_open_a_fresh_store_at_once_all_succeed(tmp_path: Path) -
     assert [(opener.returncode, out.strip(), err) for opener, (out, err) in zip(openers, ends, strict=True)] == [
         (0, str(all_migrations()[-1].number), "")
     ] * 3
+
+
+def test_a_python_with_an_old_sqlite_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 34, 1))
+    with pytest.raises(StoreError, match=r"needs 3\.35 or newer\. Run it with another Python"):
+        open_store(tmp_path / "store.db")
 
 
 @pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:", "sqlite:///file:x?mode=memory&uri=true"])

@@ -1,0 +1,108 @@
+"""Where verdicts come from, and runs that ended too early, on SQLite and on Postgres."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from sqlalchemy import update
+
+from builders import JUDGE, pair, verdict
+from misjudge_storage import leases
+from misjudge_storage.engine import Store
+from misjudge_storage.ingest import ensure_judge, ingest
+from misjudge_storage.judging_records import CellResult, store_result
+from misjudge_storage.leases import RUNS
+from misjudge_storage.provenance_records import provenance, unfinished_runs
+from misjudge_storage.rows import judge_fingerprint, verdict_row
+from misjudge_storage.run_records import create_run
+from misjudge_storage.summary_values import Provenance, UnfinishedRun
+from misjudge_storage.types import RunState
+from run_builders import PlannedRun, planned_run, result
+
+IMPORTED = JUDGE.model_copy(update={"label": "elsewhere", "origin": "imported"})
+
+
+def put(store: Store, *results: CellResult) -> None:
+    with store.write() as connection:
+        for one in results:
+            store_result(connection, one)
+
+
+def ask(store: Store, function: Any, run: PlannedRun) -> Any:
+    with store.read() as connection:
+        return function(connection, run.audit_id)
+
+
+def never_asked(run: PlannedRun, number: int) -> CellResult:
+    cell = run.cells[number]
+    late = verdict(None, cell.order_shown, judge=run.judge, unscored_reason="budget")
+    return CellResult(verdict_row(run.audit_id, run.judge_id, cell.pair_id or "", late), ())
+
+
+def end(store: Store, run_id: str, state: RunState, reason: str | None) -> None:
+    with store.write() as connection:
+        lease = leases.claim(connection, run_id, "one")
+        assert lease is not None
+        assert leases.finish(connection, lease, state, reason)
+
+
+def test_verdicts_are_asked_for_or_cached_or_imported_or_never_asked_for(any_store: Store) -> None:
+    run = planned_run(any_store, pairs=3)
+    with any_store.write() as connection:
+        records = [pair("i1", None, None, verdict("A", "AB", judge=IMPORTED), verdict(None, "BA", judge=IMPORTED))]
+        ingest(connection, run.audit_id, "more", records)
+    put(any_store, result(run, 0), result(run, 1, None), result(run, 2, cached_from="log_1"))
+    put(any_store, never_asked(run, 3))
+    found = {one.judge_id: one for one in ask(any_store, provenance, run)}
+    assert found == {
+        run.judge_id: Provenance(run.judge_id, asked=2, cached=1, imported=0, unasked=1),
+        judge_fingerprint(IMPORTED): Provenance(judge_fingerprint(IMPORTED), 0, 0, 2, 0),
+    }
+
+
+def test_a_call_that_was_lost_and_made_again_counts_once(any_store: Store) -> None:
+    run = planned_run(any_store, pairs=3)
+    put(any_store, result(run, 0, None, lost=True, error="CallTimeout"), result(run, 0, cached_from="log_1"))
+    put(any_store, result(run, 1, None, lost=True, error="CallTimeout"), result(run, 1, None, lost=True))
+    put(any_store, result(run, 2, None, lost=True), result(run, 2, "B", raw_output="B"))
+    assert ask(any_store, provenance, run) == [Provenance(run.judge_id, asked=2, cached=1, imported=0, unasked=0)]
+
+
+def test_other_audits_and_judges_without_a_verdict_are_left_out(any_store: Store) -> None:
+    run, other = planned_run(any_store), planned_run(any_store, audit="other")
+    with any_store.write() as connection:
+        ensure_judge(connection, run.audit_id, IMPORTED)
+    put(any_store, result(other, 0))
+    assert ask(any_store, provenance, run) == ask(any_store, unfinished_runs, run) == []
+
+
+@pytest.mark.parametrize("state", ["failed", "cancelled", "done"])
+def test_a_run_that_ended_before_its_plan_was_done_is_named(any_store: Store, state: RunState) -> None:
+    run = planned_run(any_store)
+    put(any_store, result(run, 0))
+    end(any_store, run.run_id, state, "max_usd is reached")
+    assert ask(any_store, unfinished_runs, run) == [UnfinishedRun(run.run_id, state, "max_usd is reached", 1, 4)]
+
+
+def test_runs_that_wait_or_go_on_or_are_done_have_not_ended_early(any_store: Store) -> None:
+    run = planned_run(any_store)
+    assert ask(any_store, unfinished_runs, run) == []
+    with any_store.write() as connection:
+        leases.claim(connection, run.run_id, "one")
+    assert ask(any_store, unfinished_runs, run) == []
+    put(any_store, *(result(run, number) for number in range(4)))
+    end(any_store, run.run_id, "done", None)
+    assert ask(any_store, unfinished_runs, run) == []
+
+
+def test_a_lost_run_has_ended_and_another_run_may_finish_its_plan(any_store: Store) -> None:
+    run = planned_run(any_store)
+    with any_store.write() as connection:
+        leases.claim(connection, run.run_id, "one")
+        connection.execute(update(RUNS).values(lease_until=None))
+    assert ask(any_store, unfinished_runs, run) == [UnfinishedRun(run.run_id, "lost", None, 0, 4)]
+    with any_store.write() as connection:
+        other = run._replace(run_id=create_run(connection, run.audit_id, "judge", "{}", None, run.cells))
+    put(any_store, *(result(other, number) for number in range(4)))
+    assert ask(any_store, unfinished_runs, run) == []
