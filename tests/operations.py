@@ -15,24 +15,21 @@ from pydantic import SecretStr
 from sqlalchemy import text
 
 from loopback import completion
-from misjudge_storage import judging_records
 from misjudge_storage.engine import Store, open_store
 from misjudge_storage.ingest import ensure_audit, ingest
-from misjudge_storage.run_records import RunRow
 from misjudge_storage.types import Check, Episode, GoldLabel, Message, PairKey, Preference, Record, Task, Trajectory
 from misjudge_tools.deps import Deps
 from misjudge_tools.gateway.calls import ChatTurn
-from misjudge_tools.gateway.client import HttpGateway
 from misjudge_tools.gateway.clock import Clock
-from misjudge_tools.gateway.settings import GatewaySettings
+from misjudge_tools.gateway.pool import Gateways
+from misjudge_tools.gateway.settings import Endpoint
 from misjudge_tools.gateway.simulated_judge import SimulatedBias, simulated_reply
-from misjudge_tools.judging.choice import JudgingSpec, OpenGateway
-from misjudge_tools.judging.session import JudgingSession
+from misjudge_tools.profiles import ModelSettings, Profile
 from misjudge_tools.runs.sessions import session_opener
 from misjudge_tools.runs.worker import OpenSession, Worker
 
 KEY = "sk-test-0123456789"
-NOWHERE = GatewaySettings(base_url="http://127.0.0.1:9")
+NOWHERE = ModelSettings(roles={"judge": Profile(endpoint=Endpoint(base_url="http://127.0.0.1:9"))})
 """No key, and an address that nobody answers at."""
 
 Messages = tuple[ChatTurn, ...]
@@ -41,46 +38,44 @@ Messages = tuple[ChatTurn, ...]
 @asynccontextmanager
 async def opened(
     where: Path,
-    gateway: GatewaySettings = NOWHERE,
+    models: ModelSettings = NOWHERE,
     *,
     concurrency: int = 8,
     roots: tuple[Path, ...] | None = None,
-    sessions: Callable[[Store], OpenSession] | None = None,
+    sessions: Callable[[Store, OpenSession], OpenSession] | None = None,
+    clock: Clock | None = None,
 ) -> AsyncIterator[Deps]:
-    """Deps on the store at `where`, closed at the end."""
+    """Deps on the store at `where`, closed at the end. `sessions` may put something between worker and judge."""
     store = open_store(where)
-    open_session = sessions(store) if sessions else session_opener(store, gateway)
-    deps = Deps(store, gateway, Worker(store, open_session, concurrency), roots)
+    at_most = with_endpoint(models, concurrency=concurrency)
+    gateways = Gateways(clock=clock)
+    open_session = session_opener(store, at_most, gateways)
+    worker = Worker(store, sessions(store, open_session) if sessions else open_session, clock)
+    deps = Deps(store, at_most, gateways, worker, roots)
     try:
         yield deps
     finally:
         await deps.worker.aclose()
+        await gateways.aclose()
         store.close()
 
 
-def keyed(base_url: str, key: str = KEY) -> GatewaySettings:
+def keyed(base_url: str, key: str = KEY, **endpoint: Any) -> ModelSettings:
     """A gateway with a key; the judge is called `judge-m`."""
-    return GatewaySettings(base_url=base_url, key=SecretStr(key), judge_model="judge-m")
+    there = Endpoint(base_url=base_url, key=SecretStr(key), **endpoint)
+    return ModelSettings(roles={"judge": Profile(model="judge-m", endpoint=there)})
 
 
-def impatient(base_url: str, clock: Clock, max_attempts: int = 2) -> Callable[[Store], OpenSession]:
-    """Sessions whose gateway waits on `clock`, so that retries take no time."""
+def with_endpoint(models: ModelSettings, **values: Any) -> ModelSettings:
+    """The same settings with other values for the endpoint of the judge."""
+    return with_judge(models, endpoint=models.role("judge").endpoint.model_copy(update=values))
 
-    def sessions(store: Store) -> OpenSession:
-        @asynccontextmanager
-        async def open_session(run: RunRow) -> AsyncIterator[JudgingSession]:
-            with store.read() as connection:
-                audit = judging_records.read_audit(connection, run.audit)
-            gateway = HttpGateway(base_url, KEY, max_attempts=max_attempts, clock=clock)
-            try:
-                spec = JudgingSpec.model_validate_json(run.request_json)
-                yield JudgingSession(store, audit, run.run_id, spec, OpenGateway(gateway, None))
-            finally:
-                await gateway.aclose()
 
-        return open_session
-
-    return sessions
+def with_judge(models: ModelSettings, **values: Any) -> ModelSettings:
+    """The same settings with other values for the judge's profile."""
+    return models.model_copy(
+        update={"roles": {**models.roles, "judge": models.role("judge").model_copy(update=values)}}
+    )
 
 
 def pair_records(
@@ -170,16 +165,19 @@ def neutral(messages: Messages) -> str:
 class PromptJudge:
     """A judge on loopback whose reply is a function of its prompt. While `gate` is not set it holds its replies.
 
-    A key other than `key` is refused with 401.
+    A key other than `key` is refused with 401, and with 503 whatever comes while it is `down`.
     """
 
-    def __init__(self, reply: Callable[[Messages], str] = neutral, key: str = KEY) -> None:
+    def __init__(
+        self, reply: Callable[[Messages], str] = neutral, key: str = KEY, down: Callable[[], bool] = lambda: False
+    ) -> None:
         self.base_url = ""
         self.asked: list[Messages] = []
         self.gate = asyncio.Event()
         self.gate.set()
         self._reply = reply
         self._key = key
+        self._down = down
         self._arrived = asyncio.Condition()
         self._runner: web.AppRunner | None = None
 
@@ -206,6 +204,8 @@ class PromptJudge:
 
     async def _answer(self, request: web.Request) -> web.Response:
         body = await request.json()
+        if self._down():
+            return web.json_response({"error": {"message": "down"}}, status=503)
         turns = tuple(ChatTurn.model_validate(turn) for turn in body["messages"])
         async with self._arrived:
             self.asked.append(turns)

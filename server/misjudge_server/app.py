@@ -10,9 +10,11 @@ import asyncio
 import difflib
 import json
 import logging
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
+from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
 from mcp.types import (
     CallToolRequestParams,
@@ -31,7 +33,8 @@ from misjudge_server.fitting import fit
 from misjudge_server.logs import log_failure
 from misjudge_server.tool_table import INSTRUCTIONS, TOOLS, ToolEntry
 from misjudge_storage.errors import MisjudgeError
-from misjudge_tools.deps import Deps
+from misjudge_tools.deps import Deps, Listener
+from misjudge_tools.results import RunReport
 
 log = logging.getLogger(__name__)
 LONGEST_MESSAGE = 2_000
@@ -72,8 +75,8 @@ def build_app(deps: LazyDeps) -> Server[Any]:
     async def list_tools(_: Any, __: PaginatedRequestParams | None) -> ListToolsResult:
         return ListToolsResult(tools=[tool_of(name, entry) for name, entry in TOOLS.items()])
 
-    async def call_tool(_: Any, params: CallToolRequestParams) -> CallToolResult:
-        return await answer(deps, params.name, params.arguments or {})
+    async def call_tool(context: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> CallToolResult:
+        return await answer(deps, params.name, params.arguments or {}, _progress_of(context))
 
     return Server(
         "misjudge",
@@ -83,6 +86,21 @@ def build_app(deps: LazyDeps) -> Server[Any]:
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
+
+
+def _progress_of(context: ServerRequestContext[Any, Any]) -> Listener | None:
+    """Tells a client that asked for it how far the run is that its call waits for."""
+    if (context.meta or {}).get("progress_token") is None:
+        return None
+    told = -1
+
+    async def tell(run: RunReport) -> None:
+        nonlocal told
+        if run.done > told:  # the protocol wants it to grow
+            told = run.done
+            await context.session.report_progress(run.done, run.total, run.reason)
+
+    return tell
 
 
 def tool_of(name: str, entry: ToolEntry) -> Tool:
@@ -125,7 +143,9 @@ def _slim(node: Any) -> None:
             _slim(value)
 
 
-async def answer(deps: LazyDeps, name: str, arguments: dict[str, Any]) -> CallToolResult:
+async def answer(
+    deps: LazyDeps, name: str, arguments: dict[str, Any], progress: Listener | None = None
+) -> CallToolResult:
     """The result of one tool call. Every failure is text for the agent, `isError`, without structured content."""
     entry = TOOLS.get(name)
     if entry is None:
@@ -138,7 +158,7 @@ async def answer(deps: LazyDeps, name: str, arguments: dict[str, Any]) -> CallTo
         return _failed(complaint(error, entry.request))
     try:
         operation = getattr(import_module(entry.module), entry.function)
-        result: BaseModel = await operation(request, await deps.get())
+        result: BaseModel = await operation(request, replace(await deps.get(), progress=progress))
     except MisjudgeError as error:
         return _failed(str(error))
     except Exception as error:

@@ -8,6 +8,8 @@ import os
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Annotated, Any, NoReturn, TypeVar, get_args
 
 import typer
@@ -15,13 +17,13 @@ from pydantic import BaseModel, ValidationError
 
 from misjudge_server import VERSION
 from misjudge_server.complaints import complaint
-from misjudge_server.logs import log_failure, set_up_logging
+from misjudge_server.logs import announce, log_failure, set_up_logging
 from misjudge_server.progress import with_progress
 from misjudge_server.terminal import json_text, plain
 from misjudge_storage.errors import InvalidInput, MisjudgeError, RunStopped
 from misjudge_tools import requests
 from misjudge_tools.deps import Deps
-from misjudge_tools.results import RunReport
+from misjudge_tools.results import LIMIT_REACHED, JudgeResult, RunReport
 
 log = logging.getLogger(__name__)
 R = TypeVar("R")
@@ -40,9 +42,16 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+config = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
+app.add_typer(config, name="config")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 AuditOption = Annotated[str, typer.Option("--audit", help="Name of the audit.")]
 JudgeOption = Annotated[str | None, typer.Option("--judge", help="Model of the gateway, 'local' or 'simulated'.")]
+MaxUsd = Annotated[float | None, typer.Option(help="Most USD; the model's price must be known.")]
+MaxCalls = Annotated[int | None, typer.Option(help="Most calls; this or --max-usd is needed above 200 paid ones.")]
+MaxTokens = Annotated[int | None, typer.Option(help="Most tokens, in and out.")]
+MaxUsdPerTask = Annotated[float | None, typer.Option(help="Most USD for one task.")]
+DeadlineS = Annotated[float | None, typer.Option(help="Begin no more calls after so many seconds.")]
 
 
 def run() -> None:
@@ -110,8 +119,13 @@ def judge(
     language: Annotated[str, typer.Option(help="Language of the judge prompt: en or zh.")] = "en",
     repeats: Annotated[int, typer.Option(help="How often each order is asked.")] = 1,
     pair: Annotated[list[str] | None, typer.Option(help="Only this pair; may be repeated.")] = None,
-    max_calls: Annotated[int | None, typer.Option(help="Most calls to plan; needed above 200 paid ones.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say how many calls it takes.")] = False,
+    max_usd: MaxUsd = None,
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
+    max_usd_per_task: MaxUsdPerTask = None,
+    deadline_s: DeadlineS = None,
+    reuse: Annotated[bool, typer.Option("--reuse", help="Take other audits' replies to the same question.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say how many calls it takes, at what cost.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Ask a judge about the audit's pairs, blind and in both orders; what is stored is not asked again."""
@@ -119,11 +133,17 @@ def judge(
 
     request = _request(
         requests.JudgeRequest,
-        audit=audit, judge=judge, form=form, language=language, repeats=repeats, pair_ids=pair, max_calls=max_calls,
-        dry_run=dry_run,
+        audit=audit, judge=judge, form=form, language=language, repeats=repeats, pair_ids=pair, max_usd=max_usd,
+        max_calls=max_calls, max_tokens=max_tokens, max_usd_per_task=max_usd_per_task, deadline_s=deadline_s,
+        reuse=reuse, dry_run=dry_run,
     )  # fmt: skip
     patient = request.model_copy(update={"wait_s": TO_THE_END_S})
-    result = _carry_out(lambda deps: with_progress(deps, ask(patient, deps)))
+
+    async def announced(deps: Deps) -> JudgeResult:
+        _announce(patient, deps)
+        return await with_progress(deps, partial(ask, patient))
+
+    result = _carry_out(announced)
     _show(result, as_json)
     _fail_unless_done(result.run)
 
@@ -144,19 +164,28 @@ def summarize(
 
 @app.command()
 def runs(
-    action: Annotated[str, typer.Argument(help="list, status, wait, cancel or resume.")] = "list",
+    action: Annotated[str, typer.Argument(help="list, status, wait, cancel, resume or retry.")] = "list",
     run: Annotated[str | None, typer.Argument(help="The run's id.")] = None,
     audit: Annotated[str | None, typer.Option("--audit", help="list: only runs of this audit.")] = None,
+    max_usd: MaxUsd = None,
+    max_calls: MaxCalls = None,
+    max_tokens: MaxTokens = None,
+    max_usd_per_task: MaxUsdPerTask = None,
+    deadline_s: DeadlineS = None,
     as_json: AsJson = False,
 ) -> None:
     """Look after background work: what ran, what is left, go on with it."""
     from misjudge_tools.manage_runs import manage_runs
 
-    request = _request(requests.RunsRequest, action=action, run=run, audit=audit)
+    request = _request(
+        requests.RunsRequest,
+        action=action, run=run, audit=audit, max_usd=max_usd, max_calls=max_calls, max_tokens=max_tokens,
+        max_usd_per_task=max_usd_per_task, deadline_s=deadline_s,
+    )  # fmt: skip
     patient = request.model_copy(update={"wait_s": TO_THE_END_S})
-    result = _carry_out(lambda deps: with_progress(deps, manage_runs(patient, deps)))
+    result = _carry_out(lambda deps: with_progress(deps, partial(manage_runs, patient)))
     _show(result, as_json)
-    if request.action in {"wait", "resume"}:
+    if request.action in {"wait", "resume", "retry"}:
         _fail_unless_done(result.runs[0])
 
 
@@ -174,6 +203,35 @@ def read(
 
 
 @app.command()
+def ping(
+    role: Annotated[list[str] | None, typer.Option(help="agent, user_sim or judge; may be repeated.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Send the smallest request to the model of each role: does it answer, at what cost, does it take JSON?
+
+    Nothing is stored.
+    """
+    from misjudge_server.settings import load_settings
+    from misjudge_tools.gateway.pool import Gateways
+    from misjudge_tools.ping import PingReport, chosen_roles
+    from misjudge_tools.ping import ping as send
+
+    roles = chosen_roles(role)
+
+    async def inside() -> PingReport:
+        gateways = Gateways()
+        try:
+            return await send(load_settings().models, gateways, roles)
+        finally:
+            await gateways.aclose()
+
+    report = asyncio.run(inside())
+    _show(report, as_json)
+    if not all(found.ok for found in report.models):
+        raise SystemExit(FAILED)
+
+
+@app.command()
 def demo(
     audit: AuditOption = "demo",
     local: Annotated[bool, typer.Option(help="Also ask the local SmolLM2 judge, where it is installed.")] = True,
@@ -182,6 +240,41 @@ def demo(
     from misjudge_server.demo import run_demo
 
     _carry_out(lambda deps: run_demo(deps, audit, with_local=local))
+
+
+@config.callback()
+def show_config(context: typer.Context, as_json: AsJson = False) -> None:
+    """Which model, address and key each role uses, and where each value comes from."""
+    if context.invoked_subcommand is not None:
+        return
+    from misjudge_server.config_command import config_report
+    from misjudge_server.settings import load_settings
+
+    report = config_report(load_settings())
+    if as_json:
+        _show(report, as_json)
+    else:
+        from misjudge_server.config_printing import print_config
+
+        print_config(report)
+
+
+@config.command("import")
+def import_config(
+    file: Annotated[Path, typer.Argument(help="JSON or YAML with profiles, as guides write them.")],
+    out: Annotated[Path | None, typer.Option(help="Write to this new file, as misjudge.toml.")] = None,
+) -> None:
+    """Turn a guide's profiles into the text of a misjudge.toml."""
+    from misjudge_server.guide_profiles import convert_file, write_new
+
+    converted = convert_file(file)
+    if out is None:
+        print(converted.toml, end="")
+    else:
+        write_new(out, converted.toml)
+        print(f"Written to {plain(str(out))}. Look at it, then: misjudge config")
+    for name in converted.left_out:
+        print(plain(f"Left out: {name}"), file=sys.stderr)
 
 
 @app.command()
@@ -234,12 +327,24 @@ def _show(result: BaseModel, as_json: bool) -> None:
         fields = {"schema": SCHEMA, **result.model_dump(mode="json", by_alias=True)}
         print(json_text(fields))
     else:
-        from misjudge_server.printing import print_result
+        from misjudge_server import run_printing
 
-        print_result(result)
+        run_printing.print_result(result)
+
+
+def _announce(request: requests.JudgeRequest, deps: Deps) -> None:
+    """Say, before anything is paid, which model of a gateway is asked where."""
+    from misjudge_tools.judging.choice import asked_at, choose_judge
+
+    spec = choose_judge(request.judge, request.form, request.language, deps.models, to_ask=not request.dry_run)
+    if spec.kind == "gateway":
+        announce(f"asking {asked_at(spec, deps.models)}")
+        for name in deps.models.leftovers:
+            announce(f"{name} is set and has no say here")
 
 
 def _fail_unless_done(run: RunReport) -> None:
-    if run.state not in {"done", "planned"}:
+    """A run that kept to the limits it was given did what it should."""
+    if run.state not in {"done", "planned"} and not (run.reason or "").startswith(LIMIT_REACHED):
         reason = f" {run.reason.rstrip('.')}." if run.reason else ""
         raise RunStopped(f"Run {run.run}: {run.state}.{reason} Go on with: misjudge runs resume {run.run}")

@@ -6,10 +6,12 @@ import asyncio
 import shlex
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
-from misjudge_server.printing import console, percent, print_result
+from misjudge_server.printing import console, percent
 from misjudge_server.progress import with_progress
+from misjudge_server.run_printing import print_result
 from misjudge_storage.ingest import ensure_audit, ingest
 from misjudge_storage.types import Check, Episode, Message, PairKey, Record, Task, Trajectory
 from misjudge_tools.demo import DemoPair, load_demo_pairs
@@ -35,7 +37,7 @@ async def run_demo(deps: Deps, audit: str, *, with_local: bool) -> None:
     missing = local_available() if with_local else "The local judge was left out (--no-local)."
     for name in ("simulated", *(() if missing else ("local",))):
         request = JudgeRequest(audit=audit, judge=name).model_copy(update={"wait_s": LONGEST_S})
-        print_result(await with_progress(deps, judge(request, deps)))
+        print_result(await with_progress(deps, partial(judge, request)))
     if missing:
         console.print(f"Local judge skipped: {missing}")
     summary = await summarize_audit(SummarizeRequest(audit=audit), deps)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from misjudge_server.settings import Settings
 from misjudge_storage.engine import open_store
 from misjudge_tools.deps import Deps
+from misjudge_tools.gateway.pool import Gateways
 from misjudge_tools.runs.sessions import session_opener
 from misjudge_tools.runs.worker import Worker
 
@@ -15,12 +16,13 @@ def build_deps(settings: Settings, *, confined: bool) -> Deps:
     Raises StoreError. Close with `close_deps`.
     """
     store = open_store(settings.store)
-    gateway = settings.gateway
-    worker = Worker(store, session_opener(store, gateway), gateway.concurrency)
-    return Deps(store, gateway, worker, settings.roots if confined else None)
+    models, gateways = settings.models, Gateways()
+    worker = Worker(store, session_opener(store, models, gateways))
+    return Deps(store, models, gateways, worker, settings.roots if confined else None)
 
 
 async def close_deps(deps: Deps) -> None:
     """Let the calls in flight finish, commit, and let go of the store."""
     await deps.worker.aclose()
+    await deps.gateways.aclose()
     deps.store.close()

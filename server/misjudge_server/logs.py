@@ -12,6 +12,8 @@ import sys
 import traceback
 from typing import Any
 
+from misjudge_server.terminal import plain
+
 ROOMS = ("misjudge_server", "misjudge_tools", "misjudge_storage")
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
@@ -20,7 +22,7 @@ def set_up_logging(level: str | None = None, as_json: bool | None = None) -> Non
     """Log at `level` (default MISJUDGE_LOG, else WARNING), as JSON lines where MISJUDGE_LOG_JSON is set."""
     wanted = (level or os.environ.get("MISJUDGE_LOG") or "WARNING").upper()
     handler = logging.StreamHandler(sys.stderr)
-    json_lines = bool(os.environ.get("MISJUDGE_LOG_JSON")) if as_json is None else as_json
+    json_lines = _json_wanted() if as_json is None else as_json
     handler.setFormatter(_JsonFormatter() if json_lines else _TextFormatter())
     for room in ROOMS:
         logger = logging.getLogger(room)
@@ -28,6 +30,16 @@ def set_up_logging(level: str | None = None, as_json: bool | None = None) -> Non
         logger.propagate = False
         logger.setLevel(wanted if wanted in LEVELS else "WARNING")
     logging.getLogger().addHandler(logging.NullHandler())
+
+
+def announce(sentence: str) -> None:
+    """A sentence for people on stderr whatever the log level; a JSON line where logs are."""
+    line = {"level": "info", "logger": "misjudge", "message": sentence}
+    print(json.dumps(line, ensure_ascii=False) if _json_wanted() else f"misjudge: {plain(sentence)}", file=sys.stderr)
+
+
+def _json_wanted() -> bool:
+    return bool(os.environ.get("MISJUDGE_LOG_JSON"))
 
 
 def log_failure(log: logging.Logger, what: str, error: BaseException) -> None:

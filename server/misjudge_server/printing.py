@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from misjudge_server.terminal import json_text, plain
-from misjudge_tools.results import ImportResult, JudgeResult, RunList, RunReport
+from misjudge_tools.results import ImportResult
 from misjudge_tools.stats.rates import Rate
 from misjudge_tools.summary.assemble import SEVERAL
 from misjudge_tools.summary.values import AuditSummary, Bucket, RankingSection, SatisfactionSection, Sections
@@ -259,19 +259,6 @@ def _buckets_table(buckets: tuple[Bucket, ...]) -> Table:
 
 
 @print_result.register
-def _(result: JudgeResult) -> None:
-    if result.marked:
-        console.print(Text(result.marked, style="bold yellow"))
-    run = result.run
-    asked = f"{run.total} calls" if run.state == "planned" else f"{run.done} of {run.total} calls stored"
-    kept = f", {result.already_stored} were stored before" if result.already_stored else ""
-    lost = "".join(f", {number} unscored ({reason})" for reason, number in run.unscored.items())
-    console.print(Text(f"{result.judge}, {result.form}: {run.state}, {asked}{kept}{lost}"))
-    if run.state == "done":
-        console.print(_next(run.audit))
-
-
-@print_result.register
 def _(result: ImportResult) -> None:
     if result.preview is not None:
         print(json_text(result.preview))
@@ -283,33 +270,9 @@ def _(result: ImportResult) -> None:
         for problem in file.problems:
             console.print(Text(f"  {problem}"))
     if result.files:
-        console.print(_next(result.audit))
+        console.print(summarize_next(result.audit))
 
 
-def _next(audit: str) -> Text:
+def summarize_next(audit: str) -> Text:
+    """The command that shows the numbers of an audit."""
     return Text(f"Next: misjudge summarize {shlex.quote(audit)}")
-
-
-@print_result.register
-def _(result: RunList) -> None:
-    if not result.runs:
-        console.print("No runs yet.")
-        return
-    table = Table()
-    for heading in ("run", "audit", "what", "state", "done", "cost", "reason"):
-        table.add_column(heading, overflow="fold")
-    for run in result.runs:
-        done = f"{run.done} of {run.total}"
-        table.add_row(run.run, Text(run.audit), _what(run), run.state, done, _cost(run), Text(run.reason or ""))
-    console.print(table)
-    if result.runs_left_out:
-        console.print(f"and {result.runs_left_out} earlier ones")
-
-
-def _what(run: RunReport) -> str:
-    return f"{run.operation}, SIMULATED" if run.simulated else run.operation
-
-
-def _cost(run: RunReport) -> str:
-    known = [use.cost for use in run.spent if use.cost is not None]
-    return f"{sum(known):.4f} USD" if known else "–"

@@ -1,35 +1,49 @@
-"""A line on stderr while runs are under way, where stderr is a terminal."""
+"""A bar on stderr while runs are under way, where stderr is a terminal."""
 
 from __future__ import annotations
 
-import asyncio
 import sys
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import TypeVar
 
+from misjudge_server.terminal import plain
 from misjudge_tools.deps import Deps
-from misjudge_tools.runs.report import run_report
+from misjudge_tools.results import RunReport
 
 T = TypeVar("T")
-EVERY_S = 0.5
 
 
-async def with_progress(deps: Deps, work: Awaitable[T]) -> T:
-    """Await `work`, showing how far this process's runs are."""
+async def with_progress(deps: Deps, work: Callable[[Deps], Awaitable[T]]) -> T:
+    """The outcome of `work`, showing how far the run is that it waits for."""
     if not sys.stderr.isatty():
-        return await work
-    shower = asyncio.create_task(_show(deps))
-    try:
-        return await work
-    finally:
-        shower.cancel()
-        sys.stderr.write("\r\033[K")
+        return await work(deps)
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[more]}", markup=False),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        shown = bar.add_task("", total=None, more="")
+
+        async def show(run: RunReport) -> None:
+            what = plain(f"{run.operation} {run.audit}")
+            bar.update(shown, description=what, completed=run.done, total=run.total, more=plain(facts(run)))
+
+        return await work(replace(deps, progress=show))
 
 
-async def _show(deps: Deps) -> None:
-    while True:
-        await asyncio.sleep(EVERY_S)
-        for run_id in deps.worker.active:
-            report = await asyncio.to_thread(run_report, deps.store, run_id)
-            sys.stderr.write(f"\r\033[K{report.operation} {report.audit}: {report.done} of {report.total} calls")
-            sys.stderr.flush()
+def facts(run: RunReport) -> str:
+    """What else there is to say of a run under way: time left, money, why it waits."""
+    known = [use.cost for use in run.spent if use.cost is not None]
+    parts = (
+        f"about {run.eta_s:.0f} s left" if run.eta_s else "",
+        f"{sum(known):.4f} USD" if any(known) else "",
+        run.reason or "",
+    )
+    return "; ".join(part for part in parts if part)

@@ -110,7 +110,10 @@ def test_runs_are_shown_and_what_is_done_is_not_resumed(misjudge: Misjudge, fold
         (("judge", "nope"), "Set TAOTOKEN_API_KEY, or use judge=local"),
         (("judge", "x", "--repeats", "0"), "Argument 'repeats' cannot be used: Input should be greater than or equal"),
         (("judge", "a/b"), "Argument 'audit' cannot be used"),
-        (("runs", "stop"), "Argument 'action' cannot be used: Input should be 'list', 'status', 'wait', 'cancel' or"),
+        (
+            ("runs", "stop"),
+            "'action' cannot be used: Input should be 'list', 'status', 'wait', 'cancel', 'resume' or 'retry'",
+        ),
         (("runs", "status"), "Action status needs the run's id."),
         (("runs", "status", "run_x"), "No run 'run_x' is stored."),
         (("read", "x"), "No such address. Allowed are misjudge://audits,"),

@@ -60,7 +60,10 @@ async def test_a_judging_that_is_interrupted_says_how_to_go_on_and_goes_on(tmp_p
         judge.gate.set()
         out, err = await said(process)
         assert (process.returncode, out) == (130, "")
-        told = re.fullmatch(r"misjudge: stopped; what was stored stays\. Go on with: misjudge runs (resume \w+)\n", err)
+        asking, _, stopped = err.partition("\n")
+        assert asking.startswith("misjudge: asking judge-m, from JUDGE_MODEL (environment), at http://127.0.0.1:")
+        goes_on = r"misjudge: stopped; what was stored stays\. Go on with: misjudge runs (resume \w+)\n"
+        told = re.fullmatch(goes_on, stopped)
         assert told is not None
         asked = len(judge.asked)
         assert 4 <= asked < 2 * PAIRS

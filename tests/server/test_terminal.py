@@ -2,16 +2,20 @@ from __future__ import annotations
 
 import io
 import json
+import re
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from command import Misjudge
-from misjudge_server import progress
-from misjudge_server.progress import with_progress
+from misjudge_server.progress import facts, with_progress
 from misjudge_server.terminal import json_text, plain
 from misjudge_tools.judge import judge
 from misjudge_tools.requests import JudgeRequest
+from misjudge_tools.results import RunReport
+from misjudge_tools.runs import report
 from operations import PromptJudge, keyed, opened, pair_records, stored
 
 CONTROLS = "".join(map(chr, [*range(32), *range(127, 160)]))
@@ -62,18 +66,34 @@ class Terminal(io.StringIO):
 async def test_a_terminal_shows_how_far_a_run_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
-    monkeypatch.setattr(progress, "EVERY_S", 0.001)
+    monkeypatch.setattr(report, "POLL_SECONDS", 0.001)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
     async with PromptJudge() as server, opened(tmp_path / "s.db", keyed(server.base_url), concurrency=2) as deps:
         stored(deps.store, pair_records(60), "a")
-        result = await with_progress(deps, judge(JudgeRequest(audit="a"), deps))
+        result = await with_progress(deps, partial(judge, JudgeRequest(audit="a")))
     assert result.run.state == "done"
-    lines = terminal.getvalue().split("\r\x1b[K")
-    assert lines[-1] == ""
-    assert any(line.startswith("judge a: ") and line.endswith(" of 120 calls") for line in lines)
+    assert re.search(r"judge a .*\d+/120", terminal.getvalue())
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        ({}, ""),
+        ({"eta_s": 61.4}, "about 61 s left"),
+        ({"eta_s": 5.0, "spent": [{"cost": 0.25}, {"cost": 0.5}, {"cost": None}]}, "about 5 s left; 0.7500 USD"),
+        ({"reason": "paused: why"}, "paused: why"),
+    ],
+)
+def test_what_else_is_known_of_a_run_stands_beside_its_bar(known: dict[str, Any], said: str) -> None:
+    use = {"role": "judge", "calls": 1, "input_tokens": 1, "output_tokens": 1}
+    spent = [{**use, **cost} for cost in known.pop("spent", [])]
+    run = {"run": "r", "audit": "a", "operation": "judge", "state": "running", "done": 1, "total": 2}
+    assert facts(RunReport.model_validate({**run, **known, "spent": spent})) == said
 
 
 async def test_where_stderr_is_no_terminal_nothing_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     async with PromptJudge() as server, opened(tmp_path / "s.db", keyed(server.base_url)) as deps:
         stored(deps.store, pair_records(1))
-        await with_progress(deps, judge(JudgeRequest(audit="a"), deps))
+        await with_progress(deps, partial(judge, JudgeRequest(audit="a")))
     assert capsys.readouterr() == ("", "")

@@ -161,15 +161,22 @@ async def test_a_refused_schema_falls_back_to_json_then_to_none() -> None:
     assert "response_format" not in json.loads(exchange.attempts[2].params)
 
 
-async def test_what_one_model_refuses_is_still_sent_to_another() -> None:
+@pytest.mark.parametrize("parameter", ["temperature", "max_tokens", "response_format", "json_schema", "seed"])
+async def test_what_one_model_refuses_is_still_sent_to_another(parameter: str) -> None:
     async with LoopbackServer() as server:
-        server.enqueue(_refusal("no temperature"), status=400)
-        server.enqueue(times=2)
+        server.enqueue(_refusal(f"no {parameter}"), status=400)
+        server.enqueue(times=3)
         gateway = _gateway(server)
-        await gateway.ask(CALL)
-        await gateway.ask(CALL.model_copy(update={"model": "judge-2"}))
+        calls = (FULL, FULL, FULL.model_copy(update={"model": "judge-2"}))
+        exchanges = [await gateway.ask(call) for call in calls]
         await gateway.aclose()
-    assert _sent(server, "temperature") == [{"temperature": 0.0}, {}, {"temperature": 0.0}]
+    first, adapted, again, other = (request.body for request in server.requests)
+    assert [len(exchange.attempts) for exchange in exchanges] == [2, 1, 1]
+    assert again == adapted
+    assert other == {**first, "model": "judge-2"}
+    changed = {name for name in first.keys() | adapted.keys() if first.get(name) != adapted.get(name)}
+    named = {"json_schema": {"response_format"}, "max_tokens": {"max_tokens", "max_completion_tokens"}}
+    assert changed == named.get(parameter, {parameter})
 
 
 async def test_calls_refused_at_the_same_time_narrow_the_parameters_once() -> None:
@@ -186,6 +193,17 @@ async def test_calls_refused_at_the_same_time_narrow_the_parameters_once() -> No
     assert [exchange.text for exchange in exchanges] == ["OK"] * 5
     kinds = [request.body["response_format"]["type"] for request in server.requests]
     assert kinds == ["json_schema"] * 5 + ["json_object"] * 5
+
+
+async def test_calls_that_wait_for_a_turn_use_what_was_learnt_meanwhile() -> None:
+    async with LoopbackServer() as server:
+        server.enqueue(_refusal("no temperature"), status=400)
+        server.always()
+        gateway = _gateway(server, concurrency=1)
+        exchanges = await asyncio.gather(*[gateway.ask(FULL) for _ in range(4)])
+        await gateway.aclose()
+    assert [exchange.text for exchange in exchanges] == ["OK"] * 4
+    assert [len(exchange.attempts) for exchange in exchanges] == [2, 1, 1, 1]
 
 
 async def test_a_late_refusal_does_not_undo_what_was_learnt_meanwhile() -> None:
@@ -261,6 +279,25 @@ async def test_a_typed_refusal_at_the_other_form_shows_that_it_is_the_right_one(
         await gateway.aclose()
     assert exchange.text == "OK"
     assert [request.path for request in server.requests][1:] == ["/chat/completions"] * 2
+
+
+async def test_a_404_that_comes_after_the_right_form_was_found_is_asked_again_there() -> None:
+    async with LoopbackServer() as server:
+        gate = asyncio.Event()
+        server.enqueue(status=404, hold=gate)
+        server.enqueue(status=404)
+        server.enqueue(_refusal("no such thing"), status=400)
+        server.enqueue()
+        gateway = _gateway(server)
+        late = asyncio.create_task(gateway.ask(CALL))
+        await server.received(1)
+        await gateway.ask(CALL)
+        gate.set()
+        exchange = await late
+        await gateway.aclose()
+    assert exchange.text == "OK"
+    assert [attempt.error for attempt in exchange.attempts] == ["WrongAddress", None]
+    assert [request.path for request in server.requests] == ["/v1/chat/completions"] * 2 + ["/chat/completions"] * 2
 
 
 async def test_a_wrong_address_is_probed_once_only() -> None:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from loopback import LoopbackServer, VirtualClock
+from loopback import LoopbackServer, VirtualClock, completion
 from misjudge_storage import errors
 from misjudge_tools.gateway.calls import Call, ChatTurn, Exchange
 from misjudge_tools.gateway.client import HttpGateway
@@ -41,15 +41,16 @@ def closed_port() -> int:
 
 
 class Fault(NamedTuple):
-    """A row of the matrix. `ends`: the reply's text or the typed error; `attempts`: the error of each attempt;
-    `waits`: the lowest and highest wait before each retry, in seconds."""
+    """A row of the matrix. `ends`: the reply's text, None where it is refused, or the typed error; `attempts`: the
+    error of each attempt; `waits`: the lowest and highest of each wait between them, in seconds."""
 
     name: str
     script: Script
-    ends: str | type[errors.GatewayError]
+    ends: str | type[errors.GatewayError] | None
     attempts: list[str | None]
     waits: Sequence[tuple[float, float]] = ()
     said: str = ""
+    truncated: bool = False
 
 
 FIRST, SECOND, THIRD = (0.25, 0.5), (0.5, 1.0), (1.0, 2.0)
@@ -67,6 +68,15 @@ def _ends_at_once(name: str, error: type[errors.GatewayError], said: str = "", *
     return Fault(f"{name}, once", [answer], error, [error.__name__], said=said)
 
 
+def _adapts(parameter: str, message: str) -> Fault:
+    refusal = {"status": 400, "body": {"error": {"message": message, "param": None}}}
+    return Fault(f"400 for {parameter}", [refusal, {}], "OK", ["RequestRefused", None])
+
+
+def _cut(text: str | None) -> dict[str, Any]:
+    return {"body": completion(text, finish_reason="length")}
+
+
 FAULTS = [
     Fault("no fault", [{}], "OK", [None]),
     _ends_at_once("401", errors.AuthRefused, "TAOTOKEN_API_KEY", status=401, body={"error": {"message": KEY}}),
@@ -74,12 +84,22 @@ FAULTS = [
     _ends_at_once("402", errors.AuthRefused, "no credit", status=402),
     _ends_at_once("a web page with 200", errors.WrongAddress, "web page", body=HTML),
     _ends_at_once("a redirect", errors.WrongAddress, "302", status=302, headers={"Location": "https://h.invalid/"}),
+    _ends_at_once(
+        "a redirect to a web page", errors.WrongAddress, "302", status=302, headers={"Location": "/login"}, body=HTML
+    ),
+    Fault("404 without /v1", [{"status": 404}, {}], "OK", ["WrongAddress", None]),
+    Fault("404 in both forms", [{"status": 404}] * 2, errors.WrongAddress, ["WrongAddress"] * 2, said="base URL (404)"),
     _ends_at_once("405", errors.WrongAddress, status=405),
     _ends_at_once("400", errors.RequestRefused, status=400, body={"error": {"message": "no"}}),
     _ends_at_once("413", errors.ContextOverflow, status=413),
     _ends_at_once("an unknown model", errors.RequestRefused, "model", status=404, body={"error": "model not found"}),
     _ends_at_once("no quota", errors.AuthRefused, status=429, body={"error": {"code": "insufficient_quota"}}),
-    *[_recovers(str(status), "ProviderFailed", status=status) for status in (409, 425, 500, 502, 503, 504, 529)],
+    _adapts("temperature", "Unsupported value: 'temperature' does not support 0.0 with this model."),
+    _adapts("max_tokens", "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."),
+    _adapts("seed", "unknown field seed"),
+    _adapts("response_format", "This response_format type is unavailable now"),
+    _adapts("json_schema", "json_schema is not supported"),
+    *[_recovers(str(status), "ProviderFailed", status=status) for status in (409, 425, *range(500, 530))],
     _recovers("408", "CallTimeout", status=408),
     _recovers("429", "RateLimited", status=429),
     _recovers("an error with 200", "ProviderFailed", body={"error": {"message": "overloaded"}}),
@@ -91,10 +111,29 @@ FAULTS = [
     _recovers("a reset inside the body", "Unreachable", cut="mid_body"),
     _recovers("broken compression", "Unreachable", body=b"abc", headers={"Content-Encoding": "gzip"}),
     _persists("500", errors.ProviderFailed, status=500, body=HTML),
-    _persists("429", errors.RateLimited, status=429, body=LIMITED),
+    Fault(
+        # The rate halves each time: after 0.5, 1 and 2 s of back-off, requests are 4 and then 8 s apart.
+        "429, for ever",
+        [{"status": 429, "body": LIMITED}] * 9,
+        errors.RateLimited,
+        ["RateLimited"] * 4,
+        [FIRST, SECOND, (3.0, 3.5), THIRD, (6.0, 7.0)],
+    ),
+    Fault("a cut reply, then a whole one", [_cut("half"), {}], "OK", [None, None]),
+    Fault("nothing but reasoning in the limit", [_cut(None)] * 2, "", [None, None], truncated=True),
+    Fault("cut at four times the limit too", [_cut("half")] * 2, "half", [None, None], truncated=True),
+    Fault(
+        "cut, and more is refused", [_cut("half"), {"status": 400}], "half", [None, "RequestRefused"], truncated=True
+    ),
+    Fault("a refusal", [{"body": completion(None, refusal="I will not.")}], None, [None]),
+    Fault("a filtered reply", [{"body": completion("ha", finish_reason="content_filter")}], None, [None]),
+    Fault("a filtered prompt", [{"status": 400, "body": {"error": {"code": "content_filter"}}}], None, [None]),
+    Fault("usage missing", [{"body": {**completion(), "usage": None}}], "OK", [None]),
+    Fault("reasoning is not the answer", [{"body": completion(None, reasoning_content="canary")}], "", [None]),
     _persists("408", errors.CallTimeout, status=408),
     _persists("choices empty", errors.ProviderFailed, body={"choices": []}),
     _persists("resets", errors.Unreachable, cut="reset"),
+    _persists("529", errors.ProviderFailed, status=529),
     Fault(
         "429 with Retry-After in seconds",
         [{"status": 429, "headers": {"Retry-After": "17"}}, {}],
@@ -154,12 +193,14 @@ def _check_waits(slept: list[float], waits: Sequence[tuple[float, float]]) -> No
     assert all(low <= seconds <= high for seconds, (low, high) in zip(slept, waits, strict=True))
 
 
-def _check_end(exchange: Exchange, ends: str | type[errors.GatewayError]) -> None:
-    if isinstance(ends, str):
-        assert (exchange.text, exchange.error) == (ends, None)
+def _check_end(exchange: Exchange, fault: Fault) -> None:
+    if fault.ends is None or isinstance(fault.ends, str):
+        assert (exchange.text, exchange.error) == (fault.ends, None)
     else:
         assert exchange.text is None
-        assert type(exchange.error) is ends
+        assert type(exchange.error) is fault.ends
+    assert exchange.refused == (fault.ends is None)
+    assert exchange.truncated == fault.truncated
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
@@ -175,7 +216,7 @@ async def test_a_fault_ends_in_a_reply_or_its_typed_error_after_bounded_attempts
         exchange = await gateway.ask(CALL)
         await gateway.aclose()
 
-    _check_end(exchange, fault.ends)
+    _check_end(exchange, fault)
     assert [attempt.error for attempt in exchange.attempts] == fault.attempts
     assert [attempt.number for attempt in exchange.attempts] == list(range(1, len(fault.attempts) + 1))
     assert len(server.requests) == len(fault.attempts)
@@ -221,6 +262,11 @@ async def test_an_answer_that_does_not_come_in_time_is_tried_again_until_the_dea
     assert exchange.attempts[0].latency_ms == 80_000
     assert clock.now() == deadline
     assert len(server.requests) == 3
+
+
+def test_an_address_with_its_version_twice_is_refused_before_any_attempt() -> None:
+    with pytest.raises(errors.InvalidInput, match="twice"):
+        HttpGateway("https://h.example/v1/v1", KEY)
 
 
 async def test_no_attempt_starts_when_the_deadline_has_passed() -> None:

@@ -8,18 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import SecretStr
 
 from misjudge_storage.errors import InvalidInput, MissingKey
 from misjudge_storage.rows import judge_fingerprint
 from misjudge_storage.types import Form
 from misjudge_tools.gateway.local import local_available
+from misjudge_tools.gateway.pool import Gateways
 from misjudge_tools.judge import judge
 from misjudge_tools.judging.choice import JudgingSpec, choose_judge, judge_of, open_gateway, reply_schema, template_of
 from misjudge_tools.judging.prompts import Language
 from misjudge_tools.judging.verdicts import ReplyForm, read_pair
 from misjudge_tools.requests import JudgeRequest
-from operations import NOWHERE, keyed, opened, pair_records, rows, stored
+from operations import NOWHERE, keyed, opened, pair_records, rows, stored, with_judge
 
 KEYED = keyed("http://127.0.0.1:9")
 
@@ -40,7 +40,7 @@ def test_a_judge_of_the_gateway_needs_a_key_and_a_model() -> None:
     with pytest.raises(MissingKey, match="TAOTOKEN_API_KEY"):
         choose_judge("some-model", "pairwise", "en", NOWHERE)
     with pytest.raises(InvalidInput, match="judge=MODEL"):
-        choose_judge(None, "pairwise", "en", KEYED.model_copy(update={"judge_model": None}))
+        choose_judge(None, "pairwise", "en", with_judge(KEYED, model=None))
 
 
 def test_judges_are_one_exactly_where_their_verdicts_compare() -> None:
@@ -52,7 +52,7 @@ def test_judges_are_one_exactly_where_their_verdicts_compare() -> None:
     ]
     assert len({judge_fingerprint(judge_of(one)) for one in specs}) == len(specs)
     assert judge_fingerprint(judge_of(spec("judge-m"))) == judge_fingerprint(judge_of(spec()))
-    other_key = KEYED.model_copy(update={"key": SecretStr("sk-other"), "base_url": "http://127.0.0.1:8"})
+    other_key = keyed("http://127.0.0.1:8", "sk-other")
     assert judge_of(choose_judge(None, "pairwise", "en", other_key)) == judge_of(spec())
 
 
@@ -89,17 +89,17 @@ def test_the_schema_of_the_local_judge_is_a_narrower_one_of_the_same_fields(form
 
 async def test_the_way_to_the_gateway_needs_a_key_and_a_usable_address() -> None:
     with pytest.raises(MissingKey):
-        async with open_gateway(spec(), NOWHERE):
+        async with open_gateway(spec(), NOWHERE, Gateways()):
             pass
     with pytest.raises(InvalidInput, match="base URL"):
-        async with open_gateway(spec(), KEYED.model_copy(update={"base_url": "example"})):
+        async with open_gateway(spec(), keyed("example"), Gateways()):
             pass
 
 
 async def test_only_the_simulated_gateway_is_told_the_truth() -> None:
-    async with open_gateway(spec(), KEYED) as way:
+    async with open_gateway(spec(), KEYED, Gateways()) as way:
         assert (way.tell_truth, way.gateway.simulated) == (None, False)
-    async with open_gateway(spec("simulated"), NOWHERE) as way:
+    async with open_gateway(spec("simulated"), NOWHERE, Gateways()) as way:
         assert way.tell_truth is not None and way.gateway.simulated
 
 

@@ -26,14 +26,12 @@ from misjudge_tools.manage_runs import manage_runs
 from misjudge_tools.read_record import read_record
 from misjudge_tools.requests import JudgeRequest, RecordRequest, RunsRequest, SummarizeRequest
 from misjudge_tools.results import JudgeResult, RunReport
-from misjudge_tools.runs.sessions import session_opener
 from misjudge_tools.runs.worker import OpenSession
 from misjudge_tools.summarize_audit import summarize_audit
 from operations import (
     PromptJudge,
     count,
     dump,
-    impatient,
     keyed,
     opened,
     pair_record,
@@ -150,8 +148,8 @@ async def one_bad_cell(
 ) -> tuple[JudgeResult, list[dict[str, Any]]]:
     """Three pairs, one call at a time; the third call meets the fault in all of its attempts."""
     async with LoopbackServer() as server:
-        sessions = impatient(server.base_url, VirtualClock(), max_attempts=2)
-        async with opened(tmp_path / "s.db", keyed(server.base_url), concurrency=1, sessions=sessions) as deps:
+        gateway = keyed(server.base_url, max_attempts=2)
+        async with opened(tmp_path / "s.db", gateway, concurrency=1, clock=VirtualClock()) as deps:
             stored(deps.store, pair_records(3))
             server.enqueue(completion(verdict_text("A")), times=2)
             server.enqueue(message, status=status, times=attempts)
@@ -190,25 +188,26 @@ async def test_a_call_that_fails_is_unscored_with_its_reason_and_the_run_goes_on
 @pytest.mark.parametrize(
     ("status", "message", "reason", "attempts"),
     [
-        (503, {"error": {"message": "busy"}}, "provider_error", 2),
-        (408, {"error": {"message": "slow"}}, "timeout", 2),
-        (429, {"error": {"message": "slow down"}}, "provider_error", 2),
+        (503, {"error": {"message": "busy"}}, "provider_error", 6),
+        (408, {"error": {"message": "slow"}}, "timeout", 6),
+        (429, {"error": {"message": "slow down"}}, "provider_error", 6),
         (400, {"error": {"message": "no such model", "code": "model_not_found"}}, "provider_error", 1),
     ],
 )
-async def test_a_call_that_the_provider_lost_is_unscored_until_it_is_asked_again(
+async def test_a_call_that_the_provider_lost_three_times_is_unscored_until_it_is_asked_again(
     tmp_path: Path, status: int, message: dict[str, Any], reason: str, attempts: int
 ) -> None:
     async with LoopbackServer() as server:
-        sessions = impatient(server.base_url, VirtualClock(), max_attempts=2)
-        async with opened(tmp_path / "s.db", keyed(server.base_url), concurrency=1, sessions=sessions) as deps:
+        gateway = keyed(server.base_url, max_attempts=2)
+        async with opened(tmp_path / "s.db", gateway, concurrency=1, clock=VirtualClock()) as deps:
             stored(deps.store, pair_records(3))
-            server.enqueue(completion(verdict_text("A")), times=2)
+            server.enqueue(completion(verdict_text("A")), times=5)
             server.enqueue(message, status=status, times=attempts)
             server.always(completion(verdict_text("B")))
             result = await judge(asked(), deps)
             assert (result.run.state, result.run.done, result.run.total) == ("failed", 5, 6)
             assert result.run.reason is not None and result.run.reason.startswith("1 calls got no usable reply")
+            assert len(server.requests) == 5 + attempts, "no request beyond the bound"
             lost = (await summarize_audit(SummarizeRequest(audit="a"), deps)).pairs
             assert lost is not None and (lost.unscored, unscored(deps.store)) == (1, {reason: 1})
             report = await resumed(result.run.run, deps)
@@ -216,6 +215,23 @@ async def test_a_call_that_the_provider_lost_is_unscored_until_it_is_asked_again
             found = await summarize_audit(SummarizeRequest(audit="a"), deps)
             assert found.pairs is not None and (found.pairs.unscored, found.unscored) == (0, {})
             assert len(verdicts(deps.store)) == 7, "what was lost stays on record"
+
+
+async def test_a_call_that_the_provider_lost_is_asked_again_behind_the_others(tmp_path: Path) -> None:
+    async with LoopbackServer() as server:
+        gateway = keyed(server.base_url, max_attempts=2)
+        async with opened(tmp_path / "s.db", gateway, concurrency=1, clock=VirtualClock()) as deps:
+            stored(deps.store, pair_records(3))
+            server.enqueue({"error": {"message": "busy"}}, status=503, times=4)
+            server.always(completion(verdict_text("B")))
+            result = await judge(asked(), deps)
+            logs = rows(deps.store, "SELECT cell_id, error FROM judge_logs ORDER BY rowid")
+    assert (result.run.state, result.run.done, result.run.failed) == ("done", 6, 0)
+    first, second = logs[0]["cell_id"], logs[2]["cell_id"]
+    assert [log["cell_id"] for log in logs[-2:]] == [first, second], "both came last"
+    assert [log["error"] for log in logs] == ["ProviderFailed"] * 4 + [None] * 6
+    assert [(seen.error, seen.attempts) for seen in result.run.errors] == [("ProviderFailed", 4)]
+    assert count(deps.store, "verdicts") == 6
 
 
 def unscored(store: Store) -> dict[str, int]:
@@ -226,8 +242,8 @@ def unscored(store: Store) -> dict[str, int]:
 
 async def test_a_provider_that_is_down_stops_the_run_and_a_later_one_asks_everything(tmp_path: Path) -> None:
     async with LoopbackServer() as server:
-        sessions = impatient(server.base_url, VirtualClock(), max_attempts=1)
-        async with opened(tmp_path / "s.db", keyed(server.base_url), concurrency=1, sessions=sessions) as deps:
+        gateway = keyed(server.base_url, max_attempts=1)
+        async with opened(tmp_path / "s.db", gateway, concurrency=1, clock=VirtualClock()) as deps:
             stored(deps.store, pair_records(10))
             server.enqueue({"error": {"message": "down"}}, status=500, times=10)
             server.always(completion(verdict_text("B")))
@@ -239,26 +255,29 @@ async def test_a_provider_that_is_down_stops_the_run_and_a_later_one_asks_everyt
             assert (again.run.state, again.run.done, again.already_stored) == ("done", 20, 0)
 
 
-async def test_a_gateway_that_does_not_answer_in_time_leaves_the_cell_open(tmp_path: Path) -> None:
-    clock = VirtualClock()
+async def test_a_cell_that_is_never_answered_in_time_ends_within_three_calls_and_stays_open(tmp_path: Path) -> None:
+    clock, never = VirtualClock(), asyncio.Event()
+    began = clock.now()
     async with LoopbackServer() as server:
-        sessions = impatient(server.base_url, clock, max_attempts=1)
-        async with opened(tmp_path / "s.db", keyed(server.base_url), concurrency=1, sessions=sessions) as deps:
+        gateway = keyed(server.base_url, max_attempts=1, timeout_s=60)
+        async with opened(tmp_path / "s.db", gateway, concurrency=1, clock=clock) as deps:
             stored(deps.store, pair_records(1))
-            server.enqueue(hold=asyncio.Event())
-            server.always(completion(verdict_text("A")))
+            server.enqueue(completion(verdict_text("A")))
+            server.enqueue(hold=never, times=3)
             call = asyncio.create_task(judge(asked(), deps))
-            await server.received(1)
-            clock.advance(61)
+            for requests in (2, 3, 4):
+                await server.received(requests)
+                clock.advance(61)
             result = await call
             assert unscored(deps.store) == {"timeout": 1}
     assert (result.run.state, result.run.done) == ("failed", 1)
+    assert clock.now() - began <= 3 * 180, "a call has 180 s and a cell three calls"
 
 
 async def test_an_unexpected_error_fails_the_run_and_says_nothing_of_the_texts(
     tmp_path: Path, logged: pytest.LogCaptureFixture
 ) -> None:
-    def sessions(store: Store) -> OpenSession:
+    def sessions(store: Store, _: OpenSession) -> OpenSession:
         @asynccontextmanager
         async def broken(run: RunRow) -> AsyncIterator[JudgingSession]:
             raise ZeroDivisionError(CANARY)
@@ -277,11 +296,8 @@ async def test_an_unexpected_error_fails_the_run_and_says_nothing_of_the_texts(
 async def test_an_error_in_one_cell_lets_the_calls_in_flight_be_stored(tmp_path: Path) -> None:
     """One reply that breaks the session must not throw away seven others that were paid for."""
     async with PromptJudge() as server:
-        gateway = keyed(server.base_url)
 
-        def sessions(store: Store) -> OpenSession:
-            open_session = session_opener(store, gateway)
-
+        def sessions(store: Store, open_session: OpenSession) -> OpenSession:
             @asynccontextmanager
             async def breaking(run: RunRow) -> AsyncIterator[JudgingSession]:
                 async with open_session(run) as session:
@@ -298,7 +314,7 @@ async def test_an_error_in_one_cell_lets_the_calls_in_flight_be_stored(tmp_path:
 
             return breaking
 
-        async with opened(tmp_path / "s.db", gateway, concurrency=8, sessions=sessions) as deps:
+        async with opened(tmp_path / "s.db", keyed(server.base_url), sessions=sessions) as deps:
             stored(deps.store, pair_records(20))
             server.gate.clear()
             call = asyncio.create_task(judge(asked(), deps))
@@ -322,49 +338,6 @@ async def nearly_full(where: Path, base_url: str, pages: int) -> AsyncIterator[D
             connection.execute(f"PRAGMA max_page_count = {limit['pages']}")
 
         yield deps
-
-
-async def test_a_full_disk_fails_the_run_with_a_sentence_and_loses_no_stored_cell(tmp_path: Path) -> None:
-    async with PromptJudge() as server:
-        async with nearly_full(tmp_path / "s.db", server.base_url, pages=60) as deps:
-            result = await judge(asked(max_calls=400), deps)
-            assert result.run.state == "failed"
-            assert result.run.reason is not None and "is full, so nothing more was stored" in result.run.reason
-            kept = verdicts(deps.store)
-            assert 0 < len(kept) == result.run.done < 400
-            assert len(server.asked) - len(kept) <= 4, "only what was in flight is lost"
-        async with opened(tmp_path / "s.db", keyed(server.base_url)) as deps:
-            report = await resumed(result.run.run, deps)
-            assert (report.state, report.done) == ("done", 400)
-            after = verdicts(deps.store)
-    assert [row for row in after if row in kept] == kept
-
-
-async def test_a_run_whose_end_could_not_be_stored_is_failed_all_the_same_and_can_be_resumed(
-    tmp_path: Path,
-) -> None:
-    """The end of a run needs the disk that its results had already filled."""
-    async with PromptJudge() as server, opened(tmp_path / "s.db", keyed(server.base_url), concurrency=4) as deps:
-        stored(deps.store, pair_records(10))
-        server.gate.clear()
-        call = asyncio.create_task(judge(asked(), deps))
-        await server.received(4)
-        refused = {"on": True}
-
-        @event.listens_for(deps.store.engine, "before_cursor_execute")
-        def refuse(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
-            if refused["on"] and statement.startswith(("INSERT", "UPDATE")):
-                raise sqlite3.OperationalError("database or disk is full")
-
-        server.gate.set()
-        result = await call
-        assert result.run.state == "failed"
-        assert result.run.next == f"runs(action='resume', run='{result.run.run}')"
-        (listed,) = (await manage_runs(RunsRequest(action="status", run=result.run.run), deps)).runs
-        assert (listed.state, listed.reason) == ("failed", result.run.reason)
-        refused["on"] = False
-        report = await resumed(result.run.run, deps)
-        assert (report.state, report.done, report.reason) == ("done", 20, None)
 
 
 async def test_a_store_that_is_full_when_the_plan_is_made_is_left_unchanged(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from generated import JUDGES, audits, fresh
 from misjudge_storage.engine import Store
 from misjudge_storage.types import GoldLabel, Order, Preference, Record
 from misjudge_tools.deps import Deps
+from misjudge_tools.gateway.pool import Gateways
 from misjudge_tools.import_records import import_records
 from misjudge_tools.requests import ImportRequest, SummarizeRequest
 from misjudge_tools.runs.sessions import session_opener
@@ -42,7 +43,9 @@ def exported(store: Store, audit_id: str, path: Path) -> None:
 
 def imported(store: Store, path: Path, audit: str) -> str:
     async def run() -> None:
-        deps = Deps(store, NOWHERE, Worker(store, session_opener(store, NOWHERE), 1), None)
+        gateways = Gateways()
+        worker = Worker(store, session_opener(store, NOWHERE, gateways))
+        deps = Deps(store, NOWHERE, gateways, worker, None)
         await import_records(ImportRequest(audit=audit, format="pairs", paths=[str(path)]), deps)
 
     asyncio.run(run())

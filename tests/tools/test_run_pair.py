@@ -156,7 +156,6 @@ async def test_other_content_under_the_same_ids_is_refused_and_nothing_changes(
         ({"success_a": True}, "either checks or the known success_a and success_b"),
         ({"trajectory_b": [{"role": "robot", "content": "x"}]}, "message 1 has a role other"),
         ({"trajectory_b": [{"content": "x"}]}, "message 1 has a role other"),
-        ({"max_calls": 1}, "takes 2 calls, above max_calls=1"),
     ],
 )
 async def test_bad_input_is_refused_and_nothing_is_stored(judged: Deps, values: dict[str, Any], said: str) -> None:

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from misjudge_tools.gateway.settings import GatewaySettings
-
 if TYPE_CHECKING:
     from misjudge_storage.engine import Store
+    from misjudge_tools.gateway.pool import Gateways
+    from misjudge_tools.profiles import ModelSettings
+    from misjudge_tools.results import RunReport
     from misjudge_tools.runs.worker import Worker
+
+Listener = Callable[["RunReport"], Awaitable[None]]
 
 
 @dataclass(frozen=True)
 class Deps:
     """Made once per process by the surface (`misjudge_server.deps`).
 
-    `roots` are the folders that files may be read from; None where the caller is a person's own shell.
+    `roots` are the folders that files may be read from; None where the caller is a person's own shell. `progress`
+    is told how a run stands while an operation waits for it.
     """
 
     store: Store
-    gateway: GatewaySettings
+    models: ModelSettings
+    gateways: Gateways
     worker: Worker
     roots: tuple[Path, ...] | None
+    progress: Listener | None = None

@@ -14,9 +14,10 @@ from misjudge_storage.run_records import PlannedCell
 from misjudge_storage.types import Episode, Message, PairKey, Record, Task, Trajectory
 from misjudge_tools.deps import Deps
 from misjudge_tools.interchange.messages import read_messages
-from misjudge_tools.judging.choice import JudgingSpec, choose_judge, judge_of
+from misjudge_tools.judging.choice import JudgingSpec, asked_at, choose_judge, judge_of
 from misjudge_tools.requests import JudgeRequest, Transcript
 from misjudge_tools.results import MARK, JudgeResult, RunReport
+from misjudge_tools.runs import planning
 from misjudge_tools.runs import report as runs
 from misjudge_tools.runs.plan import pair_cells, trajectory_cells
 
@@ -29,15 +30,17 @@ async def judge(request: JudgeRequest, deps: Deps) -> JudgeResult:
 
     Raises MissingKey, NotFound, InvalidInput before anything is asked.
     """
-    spec = choose_judge(request.judge, request.form, request.language, deps.gateway, to_ask=not request.dry_run)
+    spec = choose_judge(
+        request.judge, request.form, request.language, deps.models, to_ask=not request.dry_run, reuse=request.reuse
+    )
     given = given_record(request)
     plan = await asyncio.to_thread(_plan, request, spec, given, deps.store)
     if request.dry_run:
-        already = await asyncio.to_thread(runs.stored_before, deps.store, plan)
-        return _result(spec, runs.planned_report(request.audit, "judge", len(plan) - already), already, deps.store, ())
-    planned = await asyncio.to_thread(runs.store_plan, deps, "judge", spec, request, plan, given)
+        run = await asyncio.to_thread(planning.planned_report, deps, "judge", request, spec, plan, stored=given is None)
+        return _result(deps, spec, run, len(plan) - run.total, ())
+    planned = await asyncio.to_thread(planning.store_plan, deps, "judge", spec, request, plan, given)
     run = await runs.carry_out(deps, planned.run_id, request.wait_s)
-    return await asyncio.to_thread(_result, spec, run, planned.already_stored, deps.store, plan)
+    return await asyncio.to_thread(_result, deps, spec, run, planned.already_stored, plan)
 
 
 def _plan(request: JudgeRequest, spec: JudgingSpec, given: Record | None, store: Store) -> list[PlannedCell]:
@@ -123,9 +126,9 @@ def _text(messages: Sequence[Message]) -> str:
     return canonical([message.model_dump() for message in messages])
 
 
-def _result(spec: JudgingSpec, run: RunReport, already: int, store: Store, plan: Sequence[PlannedCell]) -> JudgeResult:
+def _result(deps: Deps, spec: JudgingSpec, run: RunReport, already: int, plan: Sequence[PlannedCell]) -> JudgeResult:
     judge = judge_of(spec)
-    with store.read() as connection:
+    with deps.store.read() as connection:
         verdicts = judging_records.read_verdicts(connection, [cell.cell_id for cell in plan[:SHOWN]])
         label = judging_records.read_judge_label(connection, audit_id(run.audit), judge_fingerprint(judge))
     done = run.state == "done"
@@ -133,6 +136,7 @@ def _result(spec: JudgingSpec, run: RunReport, already: int, store: Store, plan:
         simulated=spec.kind == "simulated",
         marked=MARK if spec.kind == "simulated" else None,
         judge=label or judge.label,
+        asked_at=asked_at(spec, deps.models),
         form=spec.form,
         run=run,
         already_stored=already,

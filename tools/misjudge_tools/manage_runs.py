@@ -5,18 +5,23 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 
-from misjudge_storage import judging_records, run_records
-from misjudge_storage.errors import InvalidInput, RunStopped
+from sqlalchemy import Connection
+
+from misjudge_storage import judging_records, leases, run_records
+from misjudge_storage.errors import InvalidInput
 from misjudge_tools.deps import Deps
+from misjudge_tools.judging.choice import JudgingSpec, pricing_of
 from misjudge_tools.requests import RunsRequest
 from misjudge_tools.results import RunList, RunReport
+from misjudge_tools.runs.budget import refuse_unpriced
+from misjudge_tools.runs.planning import budget_json, budget_of
 from misjudge_tools.runs.report import OPEN_STATES, carry_out, run_report, standing, watch
 
 SHOWN = 20
 
 
 async def manage_runs(request: RunsRequest, deps: Deps) -> RunList:
-    """List runs, or show, wait for, cancel or resume one. Raises NotFound, InvalidInput or RunStopped."""
+    """List runs, or show, wait for, cancel, resume or retry one. Raises NotFound or InvalidInput."""
     if request.action == "list":
         return await asyncio.to_thread(_list, request, deps)
     if request.run is None:
@@ -26,8 +31,8 @@ async def manage_runs(request: RunsRequest, deps: Deps) -> RunList:
         report = await watch(deps, request.run, request.wait_s)
     elif request.action == "cancel":
         report = await _cancel(report, request.wait_s, deps)
-    elif request.action == "resume":
-        report = await _resume(report, request.wait_s, deps)
+    elif request.action in {"resume", "retry"}:
+        report = await _go_on(report, request, deps)
     return RunList(runs=(report,))
 
 
@@ -42,15 +47,36 @@ def _list(request: RunsRequest, deps: Deps) -> RunList:
 async def _cancel(report: RunReport, seconds: float, deps: Deps) -> RunReport:
     if report.state == "done":
         raise InvalidInput(f"Run {report.run} is done; there is nothing to cancel.")
-    if deps.worker.stop(report.run):
-        return await watch(deps, report.run, seconds)
-    if report.state in OPEN_STATES and report.state != "queued":
-        raise RunStopped(f"Run {report.run} is worked on by another process; stop it there.")
-    await asyncio.wrap_future(deps.store.writer.submit(partial(run_records.mark_cancelled, run_id=report.run)))
-    return await asyncio.to_thread(run_report, deps.store, report.run)
+    if not deps.worker.stop(report.run):
+        await asyncio.wrap_future(deps.store.writer.submit(partial(_cancel_elsewhere, run_id=report.run)))
+    return await watch(deps, report.run, seconds)
 
 
-async def _resume(report: RunReport, seconds: float, deps: Deps) -> RunReport:
+def _cancel_elsewhere(connection: Connection, run_id: str) -> None:
+    """Whoever works on the run in another process sees the wish at the next renewal of the lease."""
+    if not leases.request_stop(connection, run_id):
+        leases.cancel_idle(connection, run_id)
+
+
+async def _go_on(report: RunReport, request: RunsRequest, deps: Deps) -> RunReport:
+    only_failed = request.action == "retry"
     if report.state == "done":
-        raise InvalidInput(f"Run {report.run} is done; there is nothing to resume.")
-    return await carry_out(deps, report.run, seconds)
+        raise InvalidInput(f"Run {report.run} is done; there is nothing to {request.action}.")
+    if only_failed and report.state not in OPEN_STATES and not report.failed:
+        raise InvalidInput(f"Run {report.run} has no failed cells; action=resume asks what it has not asked yet.")
+    await asyncio.to_thread(_set_limits, report.run, request, deps)
+    return await carry_out(deps, report.run, request.wait_s, only_failed=only_failed)
+
+
+def _set_limits(run_id: str, request: RunsRequest, deps: Deps) -> None:
+    """New limits take the place of the old ones of their kind. Raises InvalidInput for USD without a price."""
+    wanted = budget_of(request)
+    if wanted.unlimited:
+        return
+    with deps.store.write() as connection:
+        run = run_records.read_run(connection, run_id)
+        spec = JudgingSpec.model_validate_json(run.request_json)
+        refuse_unpriced(wanted, pricing_of(spec, deps.models), spec.model)
+        before = {} if run.budget_json is None else wanted.model_validate_json(run.budget_json).model_dump()
+        merged = {**before, **wanted.model_dump(exclude_none=True)}
+        run_records.set_budget(connection, run_id, budget_json(wanted.model_validate(merged)))

@@ -26,7 +26,7 @@ JudgeName = Annotated[
         min_length=1,
         max_length=200,
         description="Model of the gateway, 'local' (small real model, no key) or 'simulated' (no key, planted biases). "
-        "Default: the configured judge model.",
+        "Or a profile of misjudge.toml. Default: the configured judge.",
     ),
 ]
 Format = Literal[
@@ -55,18 +55,29 @@ class Request(BaseModel):
         return storable_value(given)
 
 
-class JudgingRequest(Request):
+class Limits(Request):
+    """What a run may use. At a limit it ends with what it has: tasks come in random order, so that is a sample."""
+
+    max_usd: Annotated[float | None, Field(gt=0, description="Most USD; the model's price must be known.")] = None
+    max_calls: Annotated[
+        int | None, Field(ge=1, description="Most calls. This or max_usd is needed above 200 paid calls.")
+    ] = None
+    max_tokens: Annotated[int | None, Field(ge=1, description="Most tokens, in and out.")] = None
+    max_usd_per_task: Annotated[float | None, Field(gt=0, description="Most USD for one task.")] = None
+    deadline_s: Annotated[float | None, Field(gt=0, description="No new calls after so many seconds.")] = None
+
+
+class JudgingRequest(Limits):
     """What every operation that asks a judge takes."""
 
     audit: AuditName
     judge: JudgeName | None = None
     language: Annotated[Literal["en", "zh"], Field(description="Language of the judge prompt.")] = "en"
     repeats: Annotated[int, Field(ge=1, le=20, description="How often each order is asked.")] = 1
-    max_calls: Annotated[
-        int | None,
-        Field(ge=1, description="Most calls to plan; required above 200 calls to a gateway that may cost money."),
-    ] = None
-    dry_run: Annotated[bool, Field(description="Only say how many calls it would take.")] = False
+    reuse: Annotated[
+        bool, Field(description="Take replies that other audits hold to the same question, free, instead of asking.")
+    ] = False
+    dry_run: Annotated[bool, Field(description="Only say how many calls it takes and what they cost at most.")] = False
     wait_s: WaitSeconds = 40
     request_key: Annotated[
         str | None,
@@ -184,10 +195,13 @@ class RecordRequest(Request):
     max_bytes: Annotated[int, Field(ge=500, le=7_000, description="Size of a page.")] = 7_000
 
 
-class RunsRequest(Request):
-    """Look after background work."""
+class RunsRequest(Limits):
+    """Look after background work. Limits: new ones for resume and retry."""
 
-    action: Literal["list", "status", "wait", "cancel", "resume"] = "list"
+    action: Annotated[
+        Literal["list", "status", "wait", "cancel", "resume", "retry"],
+        Field(description="resume: ask what is missing. retry: only the cells whose calls failed."),
+    ] = "list"
     run: Annotated[str | None, Field(description="The run's id; not for list.")] = None
     audit: AuditName | None = None
     wait_s: WaitSeconds = 40

@@ -14,6 +14,9 @@ SCHEME = "misjudge://"
 MARK = "SIMULATED: made up by a simulated judge, no real model was asked"
 MARK_IN_PART = "SIMULATED in part: what simulated judges say is made up, no real model was asked for it"
 
+LIMIT_REACHED = "limit reached: "
+"""How the reason of a run begins that ended at a limit that its caller had set."""
+
 
 def record_uri(audit: str, kind: str, identity: str) -> str:
     """The URI of a stored thing, as `read_record` takes it; names and ids may hold any character."""
@@ -21,7 +24,7 @@ def record_uri(audit: str, kind: str, identity: str) -> str:
 
 
 class RoleUse(Value):
-    """What one role used: attempts, tokens, USD."""
+    """What one role used: attempts, tokens, USD (None where no price is known)."""
 
     role: str
     calls: int
@@ -30,8 +33,26 @@ class RoleUse(Value):
     cost: float | None
 
 
+class StageDone(Value):
+    """How far one kind of cell is."""
+
+    stage: str
+    done: int
+    total: int
+
+
+class ErrorSeen(Value):
+    """Attempts that ended in one kind of error, and when the last did."""
+
+    error: str
+    attempts: int
+    last_at: str
+
+
 class RunReport(Value):
-    """How a run stands. `unscored` counts its verdicts that could not be read, by reason.
+    """How a run stands. `unscored` counts its verdicts that could not be read, by reason; `failed` the cells that
+    were asked and are without a result; `eta_s` is the time for what is left at the pace of the last minute, in
+    seconds. A running run with a `reason` is paused. `most_cost` is what a planned run may cost at most, in USD.
 
     `next` is the call that goes on from here, None when there is nothing to do.
     """
@@ -42,8 +63,15 @@ class RunReport(Value):
     state: Literal["queued", "running", "done", "failed", "cancelled", "lost", "planned"]
     done: int
     total: int
+    stages: tuple[StageDone, ...] = ()
     spent: tuple[RoleUse, ...] = ()
+    from_cache: int = 0
+    limits: dict[str, float] = Field(default_factory=dict)
+    most_cost: float | None = None
+    eta_s: float | None = None
     unscored: dict[str, int] = Field(default_factory=dict)
+    failed: int = 0
+    errors: tuple[ErrorSeen, ...] = ()
     simulated: bool = False
     reason: str | None = None
     next: str | None = None
@@ -65,11 +93,15 @@ class VerdictShown(Value):
 
 
 class JudgeResult(Value):
-    """A judging: its run, and the first verdicts once it is done. `simulated` marks made-up results."""
+    """A judging: its run, and the first verdicts once it is done. `simulated` marks made-up results.
+
+    `asked_at` says which model is asked where, and where both were configured.
+    """
 
     simulated: bool
     marked: str | None
     judge: str
+    asked_at: str
     form: Form
     run: RunReport
     already_stored: int
@@ -83,6 +115,7 @@ class RunPairResult(Value):
 
     simulated: bool
     marked: str | None
+    asked_at: str
     run: RunReport
     row: dict[str, Any] | None
     checks_a: tuple[dict[str, Any], ...]

@@ -14,9 +14,10 @@ from misjudge_storage.types import Check, Episode, Message, PairKey, Record, Tas
 from misjudge_tools.deps import Deps
 from misjudge_tools.episodes.verifiers import check_episode
 from misjudge_tools.judge import given_messages, refuse_same
-from misjudge_tools.judging.choice import JudgingSpec, choose_judge, judge_of
+from misjudge_tools.judging.choice import JudgingSpec, asked_at, choose_judge, judge_of
 from misjudge_tools.requests import RunPairRequest
 from misjudge_tools.results import MARK, RunPairResult, RunReport
+from misjudge_tools.runs import planning
 from misjudge_tools.runs import report as runs
 from misjudge_tools.runs.plan import pair_cells
 
@@ -26,14 +27,16 @@ async def run_pair(request: RunPairRequest, deps: Deps) -> RunPairResult:
 
     Raises InvalidInput, MissingKey or Conflict before anything is asked.
     """
-    spec = choose_judge(request.judge, "pairwise", request.language, deps.gateway, to_ask=not request.dry_run)
+    spec = choose_judge(
+        request.judge, "pairwise", request.language, deps.models, to_ask=not request.dry_run, reuse=request.reuse
+    )
     record = pair_record(request)
     judge_id = judge_fingerprint(judge_of(spec))
     plan = list(pair_cells(audit_id(request.audit), judge_id, [_pair_id(record)], request.repeats))
     if request.dry_run:
-        calls = len(plan) - await asyncio.to_thread(runs.stored_before, deps.store, plan)
-        return _result(spec, record, runs.planned_report(request.audit, "run_pair", calls))
-    planned = await asyncio.to_thread(runs.store_plan, deps, "run_pair", spec, request, plan, record)
+        run = await asyncio.to_thread(planning.planned_report, deps, "run_pair", request, spec, plan, stored=False)
+        return _result(deps, spec, record, run)
+    planned = await asyncio.to_thread(planning.store_plan, deps, "run_pair", spec, request, plan, record)
     run = await runs.carry_out(deps, planned.run_id, request.wait_s)
     return await asyncio.to_thread(_stored_result, deps, spec, record, run, plan)
 
@@ -83,14 +86,15 @@ def _stored_result(
         rows = queries.read_pair_rows(connection, audit_id(run.audit), _pair_id(record))
         verdicts = judging_records.read_verdicts(connection, [cell.cell_id for cell in plan])
     row = next((row for row in rows if row["judge_fingerprint"] == judge_id), None)
-    return _result(spec, record, run).model_copy(update={"row": row, "verdicts": runs.shown_verdicts(verdicts)})
+    return _result(deps, spec, record, run).model_copy(update={"row": row, "verdicts": runs.shown_verdicts(verdicts)})
 
 
-def _result(spec: JudgingSpec, record: Record, run: RunReport) -> RunPairResult:
+def _result(deps: Deps, spec: JudgingSpec, record: Record, run: RunReport) -> RunPairResult:
     checks_a, checks_b = (tuple(c.model_dump(exclude={"source"}) for c in e.checks) for e in record.episodes)
     return RunPairResult(
         simulated=spec.kind == "simulated",
         marked=MARK if spec.kind == "simulated" else None,
+        asked_at=asked_at(spec, deps.models),
         run=run,
         row=None,
         checks_a=checks_a,

@@ -11,13 +11,19 @@ from typing import Annotated, Literal, NamedTuple, Protocol
 from pydantic import Field, field_validator
 
 from misjudge_storage.errors import GatewayError
-from misjudge_storage.types import Name, Value
+from misjudge_storage.types import Name, Role, Value
+from misjudge_tools.gateway.settings import DEFAULT_KEY_VARIABLE
 
-NO_KEY = (
-    "No gateway key is configured. Set TAOTOKEN_API_KEY, or use judge=local (a small real model, no key) "
-    "or judge=simulated (made-up verdicts, no key)."
-)
-"""The three ways on."""
+
+def no_key(variable: str) -> str:
+    """What to say where `variable` holds no key: the three ways on."""
+    return (
+        f"No gateway key is configured. Set {variable}, or use judge=local (a small real model, no key) "
+        "or judge=simulated (made-up verdicts, no key)."
+    )
+
+
+NO_KEY = no_key(DEFAULT_KEY_VARIABLE)
 
 
 class ChatTurn(Value):
@@ -30,10 +36,12 @@ class ChatTurn(Value):
 class Call(Value):
     """One question to a model. A parameter that is None is left to the gateway's default.
 
-    `json_schema` is the JSON text of the schema that the reply must fit.
+    `json_schema` is the JSON text of the schema that the reply must fit. `role`: what the call is made for; the
+    roles share a gateway's limits fairly.
     """
 
     model: Name
+    role: Role = "judge"
     messages: Annotated[tuple[ChatTurn, ...], Field(min_length=1)]
     temperature: Annotated[float, Field(ge=0)] | None = 0.0
     max_tokens: Annotated[int, Field(ge=1)] | None = 1024

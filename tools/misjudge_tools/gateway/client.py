@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
 
@@ -23,10 +25,13 @@ from misjudge_storage.errors import (
 )
 from misjudge_tools.gateway.addresses import is_loopback, normalise_base_url, other_form
 from misjudge_tools.gateway.backoff import backoff, retry_after
-from misjudge_tools.gateway.calls import NO_KEY, Attempt, Call, Exchange
+from misjudge_tools.gateway.calls import Attempt, Call, Exchange, no_key
 from misjudge_tools.gateway.clock import Clock, SystemClock
-from misjudge_tools.gateway.parameters import Shape, effective_params, encode, narrowed, request_body
+from misjudge_tools.gateway.limits import Limiter, Turn
+from misjudge_tools.gateway.outcomes import attempt, exchange, signal
+from misjudge_tools.gateway.parameters import Shape, effective_params, encode, estimated_tokens, narrowed, request_body
 from misjudge_tools.gateway.replies import Answer, Fault, Problem, Reply, read_answer
+from misjudge_tools.gateway.settings import DEFAULT_KEY_VARIABLE
 
 if TYPE_CHECKING:
     from misjudge_tools.gateway.transport import Transport
@@ -36,29 +41,37 @@ SHORTEST_SECRET = 16
 LARGER = 4
 """How many times the token limit grows for the one retry of a truncated reply."""
 
-_BAD_KEY = (
-    "The key for the gateway holds spaces, quotes or letters that no key has. Copy it again into TAOTOKEN_API_KEY."
-)
+_BAD_KEY = "The key for the gateway holds spaces, quotes or letters that no key has. Copy it again into {variable}."
 _CHANGED = "The gateway has answered before, but now with something that is not a chat completion. Try again later."
 _UNSETTLED = (WrongAddress, Unreachable, CallTimeout, ProviderFailed)
 
 _log = logging.getLogger(__name__)
 
 
-class _Asked(NamedTuple):
-    """One `ask` under way: its deadline on the clock, and its attempts so far (a list that grows)."""
+@dataclass(slots=True)
+class _Asked:
+    """One `ask` under way. Its deadline is set when its first attempt starts; `failed` is the last failure.
+
+    `limit` is what is asked for as the longest reply; `base`, `shape` and `body` are those of the last attempt.
+    """
 
     call: Call
-    deadline: float
-    attempts: list[Attempt]
+    limit: int | None
+    deadline: float = math.inf
+    failed: GatewayError | None = None
+    base: str = ""
+    shape: Shape = field(default_factory=Shape)
+    body: dict[str, Any] = field(default_factory=dict)
+    attempts: list[Attempt] = field(default_factory=list)
 
 
 class HttpGateway:
     """Answers calls over HTTP. Use one within one event loop, and close it there.
 
-    `timeout_s` bounds an attempt and `deadline_s` a whole call, waits between attempts included;
-    `max_attempts` counts failures, not the extra attempts that adapt a parameter, try the address with or
-    without `/v1`, or enlarge the limit of a truncated reply (once). `concurrency` calls are under way at most.
+    `timeout_s` bounds an attempt and `deadline_s` a whole call from the start of its first attempt, waits
+    included; `max_attempts` counts failures, not the extra attempts that adapt a parameter, try the address with
+    or without `/v1`, or enlarge the limit of a truncated reply (once). `concurrency` attempts are under way at
+    most; the limits per minute are those of each model. `key_variable` names, for messages, where the key is from.
     """
 
     def __init__(
@@ -70,6 +83,9 @@ class HttpGateway:
         deadline_s: float = 180.0,
         max_attempts: int = 4,
         concurrency: int = 32,
+        requests_per_minute: float | None = None,
+        tokens_per_minute: float | None = None,
+        key_variable: str = DEFAULT_KEY_VARIABLE,
         trust_env: bool = True,
         simulated: bool = False,
         clock: Clock | None = None,
@@ -79,7 +95,8 @@ class HttpGateway:
         self._base = normalise_base_url(base_url)
         self._other: str | None = other_form(self._base)
         self._answered = False
-        self._key = SecretStr(_usable(key))
+        self._key = SecretStr(_usable(key, key_variable))
+        self._key_variable = key_variable
         self._timeout_s = timeout_s
         self._deadline_s = deadline_s
         self._max_attempts = max_attempts
@@ -87,7 +104,12 @@ class HttpGateway:
         # A proxy cannot reach a server on this machine.
         self._trust_env = trust_env and not is_loopback(self._base)
         self._clock = clock or SystemClock()
-        self._slots = asyncio.Semaphore(concurrency)
+        self._limiter = Limiter(
+            self._clock,
+            concurrency=concurrency,
+            requests_per_minute=requests_per_minute,
+            tokens_per_minute=tokens_per_minute,
+        )
         self._shapes: dict[str, Shape] = {}
         self._opening = asyncio.Lock()
         self._transport: Transport | None = None
@@ -97,41 +119,41 @@ class HttpGateway:
 
     async def ask(self, call: Call) -> Exchange:
         """The exchange, with its error if it came to one. Raises nothing but cancellation."""
-        async with self._slots:
-            asked = _Asked(call, self._clock.now() + self._deadline_s, [])
-            outcome = await self._persist(asked, call.max_tokens)
-            if isinstance(outcome, Reply) and outcome.truncated and call.max_tokens is not None:
-                larger = await self._persist(asked, call.max_tokens * LARGER)
-                outcome = larger if isinstance(larger, Reply) else outcome
-        return _exchange(outcome, tuple(asked.attempts))
+        asked = _Asked(call, call.max_tokens)
+        outcome = await self._persist(asked)
+        if isinstance(outcome, Reply) and outcome.truncated and call.max_tokens is not None:
+            asked.limit = call.max_tokens * LARGER
+            larger = await self._persist(asked)
+            outcome = larger if isinstance(larger, Reply) else outcome
+        return exchange(outcome, tuple(asked.attempts))
 
     async def aclose(self) -> None:
         transport, self._transport = self._transport, None
         if transport is not None:
             await transport.aclose()
 
-    async def _persist(self, asked: _Asked, limit: int | None) -> Reply | GatewayError:
+    async def _persist(self, asked: _Asked) -> Reply | GatewayError:
         failures = 0
         while True:
-            shape = self._shapes.get(asked.call.model, Shape())
-            body = request_body(asked.call, shape, limit)
-            outcome = await self._post(asked, body)
+            outcome = await self._post(asked)
             if isinstance(outcome, Reply):
                 return outcome
-            if self._adapted(asked.call.model, body, shape, outcome.problem):
+            if self._adapted(asked, outcome.problem):
                 continue
             failures += 1
             if not outcome.error.retryable or failures >= self._max_attempts:
                 return outcome.error
-            delay = max(backoff(failures, encode(body)), outcome.wait_s or 0.0)
+            asked.failed = outcome.error
+            delay = max(backoff(failures, encode(asked.body)), outcome.wait_s or 0.0)
             if self._clock.now() + delay >= asked.deadline:
                 return self._too_late(outcome)
             _log.debug("attempt %d: %s; next in %.1f s", len(asked.attempts), type(outcome.error).__name__, delay)
             await self._clock.sleep(delay)
 
-    def _adapted(self, model: str, body: dict[str, Any], shape: Shape, problem: Problem) -> bool:
+    def _adapted(self, asked: _Asked, problem: Problem) -> bool:
         """Whether the refusal taught what to leave out. Another call may have learnt it in the meantime."""
-        narrower = narrowed(body, shape, problem)
+        model, shape = asked.call.model, asked.shape
+        narrower = narrowed(asked.body, shape, problem)
         if narrower is None:
             return False
         if self._shapes.get(model, Shape()) == shape:
@@ -145,15 +167,18 @@ class HttpGateway:
         waits = f"It asks to wait {fault.wait_s:.0f} s, longer than the deadline of {self._deadline_s:g} s allows."
         return type(fault.error)(f"{fault.error} {waits}")
 
-    async def _post(self, asked: _Asked, body: dict[str, Any]) -> Reply | Fault:
+    async def _post(self, asked: _Asked) -> Reply | Fault:
         """One attempt, and where the address answers 404 one more at its other form, which is kept if it works."""
-        outcome = await self._attempt(asked, self._base, body)
+        outcome = await self._attempt(asked)
+        if isinstance(outcome, Reply) or outcome.problem.status != 404:
+            return outcome
+        if asked.base != self._base:
+            # Another call has found the right form in the meantime.
+            return await self._attempt(asked)
         other = self._other
-        if isinstance(outcome, Reply) or not isinstance(outcome.error, WrongAddress) or outcome.problem.status != 404:
+        if other is None or not isinstance(outcome.error, WrongAddress):
             return outcome
-        if other is None:
-            return outcome
-        probe = await self._attempt(asked, other, body)
+        probe = await self._attempt(asked, other)
         if isinstance(probe, Fault) and isinstance(probe.error, WrongAddress):
             self._other = None
             return outcome
@@ -161,16 +186,48 @@ class HttpGateway:
             self._base, self._other = other, None
         return probe
 
-    async def _attempt(self, asked: _Asked, base: str, body: dict[str, Any]) -> Reply | Fault:
-        transport = await self._open()
+    async def _attempt(self, asked: _Asked, base: str | None = None) -> Reply | Fault:
+        """One request, in its turn. Without a turn before the deadline, the call ends as its last attempt did."""
+        turn = await self._turn(asked)
+        if turn is None:
+            return self._over(asked)
+        outcome: Reply | Fault | None = None
+        try:
+            outcome = await self._send(asked, base or self._base)
+            return outcome
+        finally:
+            self._limiter.leave(turn, signal(outcome, self._deadline_s))
+
+    async def _turn(self, asked: _Asked) -> Turn | None:
+        """None: the deadline came first. It starts with the first turn, which a call waits for as long as it takes."""
+        call, tokens = asked.call, estimated_tokens(asked.call, asked.limit)
+        if asked.deadline == math.inf:
+            turn = await self._limiter.turn(call.model, call.role, tokens)
+            asked.deadline = self._clock.now() + self._deadline_s
+            return turn
+        try:
+            async with self._clock.within(asked.deadline - self._clock.now()):
+                return await self._limiter.turn(call.model, call.role, tokens, again=True)
+        except TimeoutError:
+            return None
+
+    def _over(self, asked: _Asked) -> Fault:
+        return Fault(asked.failed or CallTimeout(f"No usable answer within the deadline of {self._deadline_s:g} s."))
+
+    async def _send(self, asked: _Asked, base: str) -> Reply | Fault:
+        # Only now: while the call waited for its turn, others may have learnt what the model refuses.
+        asked.base, asked.shape = base, self._shapes.get(asked.call.model, Shape())
+        asked.body = request_body(asked.call, asked.shape, asked.limit)
+        transport = self._transport or await self._open()
         started = self._clock.now()
         limit = min(self._timeout_s, asked.deadline - started)
         if limit <= 0:
-            return Fault(CallTimeout(f"No usable answer within the deadline of {self._deadline_s:g} s."))
-        answer = await self._answer(transport, f"{base}/chat/completions", encode(body), limit)
+            return self._over(asked)
+        answer = await self._answer(transport, f"{base}/chat/completions", encode(asked.body), limit)
         latency_ms = (self._clock.now() - started) * 1000.0
         outcome = self._read(answer)
-        asked.attempts.append(_attempt(len(asked.attempts) + 1, outcome, latency_ms, effective_params(body)))
+        params = effective_params(asked.body)
+        asked.attempts.append(attempt(len(asked.attempts) + 1, outcome, latency_ms, params))
         return outcome
 
     async def _answer(
@@ -206,7 +263,7 @@ class HttpGateway:
     def _read(self, answer: Answer | GatewayError) -> Reply | Fault:
         if isinstance(answer, GatewayError):
             return Fault(answer)
-        outcome = read_answer(self._without_key(answer))
+        outcome = read_answer(self._without_key(answer), self._key_variable)
         if isinstance(outcome, Reply):
             self._answered = True
             return outcome
@@ -216,12 +273,12 @@ class HttpGateway:
         return outcome._replace(wait_s=retry_after(answer.headers, self._clock.now()))
 
 
-def _usable(key: str) -> str:
+def _usable(key: str, variable: str) -> str:
     key = key.strip()
     if not key:
-        raise MissingKey(NO_KEY)
+        raise MissingKey(no_key(variable))
     if not re.fullmatch(r"[\x21\x23-\x26\x28-\x7e]+", key):
-        raise InvalidInput(_BAD_KEY)
+        raise InvalidInput(_BAD_KEY.format(variable=variable))
     return key
 
 
@@ -229,27 +286,3 @@ def _open_transport(key: SecretStr, *, trust_env: bool, connections: int) -> Tra
     from misjudge_tools.gateway.transport import open_transport
 
     return open_transport(key.get_secret_value(), trust_env=trust_env, connections=connections)
-
-
-def _attempt(number: int, outcome: Reply | Fault, latency_ms: float, params: str) -> Attempt:
-    if isinstance(outcome, Fault):
-        error = type(outcome.error).__name__
-        return Attempt(number, None, None, None, None, latency_ms, outcome.request_id, error, params)
-    return Attempt(
-        number=number,
-        raw_output=outcome.raw_output,
-        finish_reason=outcome.finish_reason,
-        input_tokens=outcome.input_tokens,
-        output_tokens=outcome.output_tokens,
-        latency_ms=latency_ms,
-        request_id=outcome.request_id,
-        error=None,
-        params=params,
-    )
-
-
-def _exchange(outcome: Reply | GatewayError, attempts: tuple[Attempt, ...]) -> Exchange:
-    if isinstance(outcome, GatewayError):
-        return Exchange(None, False, False, attempts, outcome)
-    text = None if outcome.refused else outcome.raw_output or ""
-    return Exchange(text, outcome.truncated, outcome.refused, attempts, None)

@@ -45,6 +45,12 @@ def encode(body: dict[str, Any]) -> bytes:
     return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
 
 
+def estimated_tokens(call: Call, max_tokens: int | None) -> float:
+    """About how many tokens the call can use, for pacing only: four bytes a token, and the longest reply."""
+    sent = sum(len(turn.content.encode("utf-8", "surrogatepass")) for turn in call.messages)
+    return sent / 4 + (max_tokens or 0)
+
+
 def effective_params(body: dict[str, Any]) -> str:
     """Canonical JSON of the parameters in a request body, without messages and schema."""
     params = {name: value for name, value in body.items() if name != "messages"}

@@ -20,8 +20,12 @@ from misjudge_storage.errors import (
     RequestRefused,
     WrongAddress,
 )
+from misjudge_tools.gateway.settings import DEFAULT_KEY_VARIABLE
 
-_ADDRESS = "Set TAOTOKEN_BASE_URL to the API address of the gateway (as https://taotoken.net/api), not its website."
+_ADDRESS = (
+    "Set TAOTOKEN_BASE_URL, or the base_url of the profile, to the API address of the gateway "
+    "(as https://taotoken.net/api), not its website."
+)
 _OVERFLOW = re.compile(
     r"context[ _-]?(length|window|size|limit)|maximum context|(prompt|input|request) is too long|reduce the length"
     r"|too many (input )?tokens",
@@ -57,6 +61,13 @@ class Reply(NamedTuple):
     output_tokens: int | None
     request_id: str | None
 
+    @property
+    def tokens(self) -> int | None:
+        """All that were used, where both counts are stated."""
+        if self.input_tokens is None or self.output_tokens is None:
+            return None
+        return self.input_tokens + self.output_tokens
+
 
 class Problem(NamedTuple):
     """What an error answer says, for decisions only. `param` is the parameter that it names, if any."""
@@ -82,18 +93,21 @@ class Fault(NamedTuple):
     wait_s: float | None = None
 
 
-def read_answer(answer: Answer) -> Reply | Fault:
-    """A reply where the answer holds one, else the fault that fits it best."""
+def read_answer(answer: Answer, key_variable: str = DEFAULT_KEY_VARIABLE) -> Reply | Fault:
+    """A reply where the answer holds one, else the fault that fits it best.
+
+    `key_variable` is the name of the variable with the key, for the message about a refused one.
+    """
     text = answer.body.decode("utf-8-sig", "replace")
     data = _json(text)
     request_id = _request_id(answer.headers, data)
     if answer.status != 200:
-        return _fault(_problem(answer.status, data, text), request_id)
+        return _fault(_problem(answer.status, data, text), request_id, key_variable)
     choice = _first_choice(data)
     if choice is not None:
         return _reply(choice, data, request_id)
     if isinstance(data, dict) and data.get("error"):
-        return _error_with_200(data, request_id)
+        return _error_with_200(data, request_id, key_variable)
     return Fault(_not_a_completion(answer.headers, text, data), Problem(200), request_id)
 
 
@@ -180,17 +194,17 @@ def _text(value: Any) -> str:
     return str(value)[:_READ_CHARS] if isinstance(value, str | int) else ""
 
 
-def _error_with_200(data: dict[str, Any], request_id: str | None) -> Reply | Fault:
+def _error_with_200(data: dict[str, Any], request_id: str | None, key_variable: str) -> Reply | Fault:
     problem = _problem(200, data, "")
     if problem.code.isdecimal() and 400 <= int(problem.code[:9]) < 600:
-        return _fault(problem._replace(status=int(problem.code)), request_id)
+        return _fault(problem._replace(status=int(problem.code)), request_id, key_variable)
     return Fault(_known(problem) or _failed("an error in place of a reply"), problem, request_id)
 
 
-def _fault(problem: Problem, request_id: str | None) -> Reply | Fault:
+def _fault(problem: Problem, request_id: str | None, key_variable: str) -> Reply | Fault:
     if problem.status < 500 and problem.code in _FILTERED:
         return Reply(None, problem.code, False, True, None, None, request_id)
-    return Fault(_known(problem) or _by_status(problem.status), problem, request_id)
+    return Fault(_known(problem) or _by_status(problem.status, key_variable), problem, request_id)
 
 
 def _known(problem: Problem) -> GatewayError | None:
@@ -212,11 +226,11 @@ def _known(problem: Problem) -> GatewayError | None:
     return None
 
 
-def _by_status(status: int) -> GatewayError:
+def _by_status(status: int, key_variable: str) -> GatewayError:
     if status == 401:
         return AuthRefused(
             "The gateway refused the key (401). "
-            "Check that TAOTOKEN_API_KEY holds one whole, valid key without spaces or quotes."
+            f"Check that {key_variable} holds one whole, valid key without spaces or quotes."
         )
     if status == 403:
         return AuthRefused("The gateway does not allow this to this key (403). Check which models the key may use.")

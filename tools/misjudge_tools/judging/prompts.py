@@ -18,6 +18,7 @@ from typing import Literal, NamedTuple
 from misjudge_storage.errors import InvalidInput
 from misjudge_storage.hashing import template_hash
 from misjudge_storage.types import Value
+from misjudge_tools.profiles import PromptText
 
 PromptName = Literal["judge_pair", "judge_satisfaction"]
 Language = Literal["en", "zh"]
@@ -55,6 +56,13 @@ class RenderedPrompt(NamedTuple):
 def load_prompt(name: PromptName, language: Language) -> PromptTemplate:
     """The shipped template, latest version; read once per process."""
     return _load(name, language)
+
+
+def own_prompt(name: PromptName, language: Language, own: PromptText) -> PromptTemplate:
+    """A person's own template for this form of judging. Raises InvalidInput as `parse_template` does."""
+    variables = PROMPT_VARIABLES[name]
+    required = variables - TASK_VARIABLES | {"task"}
+    return parse_template(own.text, variables, required, name=name, language=language, version=own.name)
 
 
 @cache

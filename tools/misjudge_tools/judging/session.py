@@ -1,54 +1,52 @@
-"""One judge at work on one audit: what it is shown, the call, and the verdict that is stored.
+"""One judge at work on one audit: the call, how its reply reads, and the rows that are stored.
 
-Only `ask` talks to a model; what is shown and what is stored follow from values.
+Only `ask` talks to a model; what is stored follows from values.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import NamedTuple
 from uuid import uuid4
 
-from misjudge_storage import judging_records as records
+from misjudge_storage import judging_records
 from misjudge_storage.engine import Store
 from misjudge_storage.errors import GatewayError
 from misjudge_storage.hashing import digest, template_hash
-from misjudge_storage.judging_records import AuditRow, CellResult, PairSubject, PairTruth, TrajectorySubject
+from misjudge_storage.judging_records import AuditRow, CellResult, StoredReply
 from misjudge_storage.rows import Row, judge_fingerprint, log_row, satisfaction_row, verdict_row
 from misjudge_storage.run_records import PlannedCell
-from misjudge_storage.types import Judge, Log, Order, Preference, Satisfaction, Task, UnscoredReason, Verdict
-from misjudge_tools.gateway.calls import Call, ChatTurn, Exchange
-from misjudge_tools.judging.choice import MAX_TOKENS, JudgingSpec, OpenGateway, judge_of, reply_schema, template_of
-from misjudge_tools.judging.pairing import Fenced, show_one, show_pair, transcript
-from misjudge_tools.judging.prompts import RenderedPrompt, render
+from misjudge_storage.types import Judge, Log, Order, Preference, Satisfaction, UnscoredReason, Verdict
+from misjudge_tools.gateway.calls import Attempt, Call, ChatTurn, Exchange
+from misjudge_tools.gateway.pricing import Priced
+from misjudge_tools.judging.choice import JudgingSpec, OpenGateway, judge_of, reply_schema
+from misjudge_tools.judging.showing import Showing, Shown
 from misjudge_tools.judging.verdicts import (
     PairReading,
-    ReplyForm,
     SatisfactionReading,
     read_pair,
     read_satisfaction,
 )
+from misjudge_tools.runs.budget import Estimate, Used, upper_bound
 
-JSON_FORM = ReplyForm()
 UNREADABLE: frozenset[UnscoredReason] = frozenset({"parse_error", "conflict"})
 OTHER_SIDE: Mapping[Preference, Preference] = {"A": "B", "B": "A", "tie": "tie"}
+CACHED = Priced(0.0, "cache")
 
-
-class Shown(NamedTuple):
-    """What a cell's judge gets to see, and what is true of it (only ever told to the simulated gateway)."""
-
-    prompt: RenderedPrompt
-    truth: Mapping[str, bool]
+Reading = PairReading | SatisfactionReading
 
 
 class Judged(NamedTuple):
-    """The outcome of one cell. `readable` is None where no reply came; `lost` is what kept the cell open."""
+    """The outcome of one cell. `readable` is None where no reply came; `lost` is what kept the cell open.
+
+    `used` is what it cost; of a cell that is asked again only `result.logs` are stored.
+    """
 
     result: CellResult
     readable: bool | None
     lost: GatewayError | None
+    used: Used
 
 
 class JudgingSession:
@@ -62,96 +60,86 @@ class JudgingSession:
         self.way = way
         self.judge = judge_of(spec)
         self.judge_id = judge_fingerprint(self.judge)
-        self.template = template_of(spec)
+        self._showing = Showing(store, audit, spec, with_truth=way.tell_truth is not None)
         self._schema = reply_schema(spec)
 
     def show(self, cells: Sequence[PlannedCell]) -> dict[str, Shown]:
         """What each cell's judge will see, by cell id. Reads the store."""
-        if self.spec.form == "pairwise":
-            return self._show_pairs(cells)
-        return self._show_trajectories(cells)
+        return self._showing.show(cells)
 
     def tell_truth(self, shown: Mapping[str, Shown]) -> None:
         """Let a simulated gateway know who did the job; nothing elsewhere."""
         if self.way.tell_truth is not None:
             self.way.tell_truth({key: value for each in shown.values() for key, value in each.truth.items()})
 
+    def estimate(self, shown: Shown) -> Estimate:
+        """The most that asking this can use."""
+        return upper_bound(shown.size, self.spec.max_tokens, self.way.pricing)
+
     async def ask(self, cell: PlannedCell, shown: Shown) -> Judged:
         """Ask the judge; the rows that hold its verdict and every attempt. Never raises for trouble with the model."""
         turns = (ChatTurn(role="system", content=shown.prompt.system), ChatTurn(role="user", content=shown.prompt.user))
-        limit = MAX_TOKENS[self.spec.kind]
-        call = Call(model=self.spec.model, messages=turns, temperature=0, max_tokens=limit, json_schema=self._schema)
-        exchange = await self.way.gateway.ask(call)
+        exchange = await self.way.gateway.ask(
+            Call(
+                model=self.spec.model,
+                role="judge",
+                messages=turns,
+                temperature=self.spec.temperature,
+                max_tokens=self.spec.max_tokens,
+                json_schema=self._schema,
+            )
+        )
         reading = self._read(exchange)
-        logs = self._logs(cell, shown, exchange, reading)
+        costs = [self._cost(attempt) for attempt in exchange.attempts]
+        logs = self._logs(cell, shown, exchange, reading, costs)
         lost = exchange.error if exchange.error is not None and exchange.error.leaves_open else None
+        used = _used(exchange.attempts, costs)
         if lost is not None and lost.stops_run:
-            return Judged(CellResult(None, logs), None, lost)
+            return Judged(CellResult(None, logs), None, lost, used)
         verdict = {**self._verdict(cell, reading), "log_id": logs[-1]["log_id"] if logs else None}
         if lost is not None:
             # Stored beside the cell, not as its result: the pair is unscored until the cell is asked again.
             verdict["verdict_id"] = digest("lost", [cell.cell_id, uuid4().hex])
         readable = None if exchange.text is None else reading.unscored_reason not in UNREADABLE
-        return Judged(CellResult(verdict, logs), readable, lost)
+        return Judged(CellResult(verdict, logs), readable, lost, used)
 
-    def _show_pairs(self, cells: Sequence[PlannedCell]) -> dict[str, Shown]:
+    def reply_key(self, shown: Shown, repeat: int) -> str:
+        """What a reply answers, wherever it was asked: gateway, judge, content in the order shown, repeat."""
+        return digest("reply", [self.way.address, self.judge_id, shown.content, repeat])
+
+    def stored_replies(self, cells: Sequence[PlannedCell], shown: Mapping[str, Shown]) -> dict[str, StoredReply]:
+        """Replies of other audits to the very questions of these cells, by cell id. Reads the store."""
+        keys = {cell.cell_id: self.reply_key(shown[cell.cell_id], cell.repeat) for cell in cells}
         with self.store.read() as connection:
-            wanted = sorted({cell.pair_id for cell in cells if cell.pair_id is not None})
-            subjects = {s.pair_id: s for s in records.read_pair_subjects(connection, self.audit.audit_id, wanted)}
-        return {cell.cell_id: self._show_pair(cell, subjects[cell.pair_id or ""]) for cell in cells}
+            found = judging_records.stored_replies(connection, list(keys.values()))
+        return {cell_id: found[key] for cell_id, key in keys.items() if key in found}
 
-    def _show_pair(self, cell: PlannedCell, subject: PairSubject) -> Shown:
-        order: Order = cell.order_shown or "AB"
-        side_a, side_b = (transcript(subject.task, side) for side in (subject.a, subject.b))
-        pair = show_pair(self.audit.secret, subject.pair_id, order, cell.repeat, side_a, side_b)
-        known = self._pair_truths.get(subject.pair_id)
-        truth = {}
-        if known is not None and known.success_a is not None and known.success_b is not None:
-            truth = {template_hash(side_a): known.success_a, template_hash(side_b): known.success_b}
-        return self._shown(subject.task, {"response_a": pair.a, "response_b": pair.b}, truth)
+    def serve(self, cell: PlannedCell, shown: Shown, reply: StoredReply) -> CellResult:
+        """The rows of a cell that a stored reply answers: it is read anew, costs nothing and says where it is from."""
+        exchange = Exchange(reply.raw_output, False, False, (), None)
+        reading = self._read(exchange)
+        log = self._log(cell, shown, reading).model_copy(
+            update={
+                "raw_output": reply.raw_output,
+                "finish_reason": reply.finish_reason,
+                "est_cost": CACHED.usd,
+                "price_source": CACHED.source,
+                "cached_from": reply.log_id,
+            }
+        )
+        row = self._log_row(cell, log)
+        return CellResult({**self._verdict(cell, reading), "log_id": row["log_id"]}, (row,))
 
-    def _show_trajectories(self, cells: Sequence[PlannedCell]) -> dict[str, Shown]:
-        with self.store.read() as connection:
-            wanted = sorted({cell.trajectory_id for cell in cells if cell.trajectory_id is not None})
-            found = records.read_trajectory_subjects(connection, self.audit.audit_id, wanted)
-        subjects = {subject.trajectory_id: subject for subject in found}
-        return {cell.cell_id: self._show_trajectory(cell, subjects[cell.trajectory_id or ""]) for cell in cells}
-
-    def _show_trajectory(self, cell: PlannedCell, subject: TrajectorySubject) -> Shown:
-        inner = transcript(subject.task, subject.messages)
-        fenced = show_one(self.audit.secret, subject.trajectory_id, cell.repeat, inner)
-        success = self._successes.get(subject.trajectory_id)
-        truth = {} if success is None else {template_hash(inner): success}
-        return self._shown(subject.task, {"response": fenced}, truth)
-
-    def _shown(self, task: Task, fenced: Mapping[str, Fenced], truth: Mapping[str, bool]) -> Shown:
-        values = {"task": task.prompt, "criteria": task.success_criteria, "constraints": task.hard_constraints}
-        prompt = render(self.template, {**values, **{name: one.text for name, one in fenced.items()}})
-        return Shown(prompt, truth)
-
-    @cached_property
-    def _pair_truths(self) -> dict[str, PairTruth]:
-        if self.way.tell_truth is None:
-            return {}
-        with self.store.read() as connection:
-            return {truth.pair_id: truth for truth in records.read_pair_truths(connection, self.audit.audit_id)}
-
-    @cached_property
-    def _successes(self) -> dict[str, bool]:
-        if self.way.tell_truth is None:
-            return {}
-        with self.store.read() as connection:
-            return records.read_successes(connection, self.audit.audit_id)
-
-    def _read(self, exchange: Exchange) -> PairReading | SatisfactionReading:
-        scale, flags = self.judge.scale, {"truncated": exchange.truncated, "refused": exchange.refused}
+    def _read(self, exchange: Exchange) -> Reading:
+        form, scale = self.spec.reply_form, self.judge.scale
+        flags = {"truncated": exchange.truncated, "refused": exchange.refused}
         if self.spec.form == "pairwise":
-            pair = read_pair(exchange.text, JSON_FORM, scale=scale, **flags)
+            pair = read_pair(exchange.text, form, scale=scale, **flags)
             return pair._replace(unscored_reason=exchange.error.unscored) if exchange.error else pair
-        one = read_satisfaction(exchange.text, JSON_FORM, scale=scale, **flags)
+        one = read_satisfaction(exchange.text, form, scale=scale, **flags)
         return one._replace(unscored_reason=exchange.error.unscored) if exchange.error else one
 
-    def _verdict(self, cell: PlannedCell, reading: PairReading | SatisfactionReading) -> Row:
+    def _verdict(self, cell: PlannedCell, reading: Reading) -> Row:
         audit_id = self.audit.audit_id
         if isinstance(reading, SatisfactionReading):
             score = satisfaction_of(self.judge, reading, cell.repeat)
@@ -160,41 +148,73 @@ class JudgingSession:
         return verdict_row(audit_id, self.judge_id, cell.pair_id or "", verdict)
 
     def _logs(
-        self, cell: PlannedCell, shown: Shown, exchange: Exchange, reading: PairReading | SatisfactionReading
+        self, cell: PlannedCell, shown: Shown, exchange: Exchange, reading: Reading, costs: Sequence[Priced]
     ) -> tuple[Row, ...]:
-        rendered = template_hash(f"{shown.prompt.system}\n{shown.prompt.user}")
-        free = self.spec.kind if self.spec.kind != "gateway" else None
+        reusable = reading.unscored_reason is None and not exchange.truncated
         rows = []
-        for attempt in exchange.attempts:
+        for attempt, cost in zip(exchange.attempts, costs, strict=True):
             last = attempt is exchange.attempts[-1]
-            log = Log(
-                role="judge",
-                model=self.spec.model,
-                prompt_hash=self.template.hash,
-                prompt_version=self.template.version,
-                rendered_hash=rendered,
-                order_shown=cell.order_shown,
-                repeat=cell.repeat,
-                attempt=attempt.number,
-                params=attempt.params,
-                raw_output=attempt.raw_output,
-                parsed_json=_parsed(reading) if last else None,
-                unscored_reason=reading.unscored_reason if last else None,
-                error=attempt.error,
-                finish_reason=attempt.finish_reason,
-                input_tokens=attempt.input_tokens,
-                output_tokens=attempt.output_tokens,
-                latency_ms=attempt.latency_ms,
-                est_cost=None if free is None else 0.0,
-                price_source=free,
-                request_id=attempt.request_id,
-                simulated=self.judge.simulated,
+            log = self._log(cell, shown, reading if last else None).model_copy(
+                update={
+                    **_attempt_fields(attempt, cost),
+                    "reply_key": self.reply_key(shown, cell.repeat) if last and reusable else None,
+                }
             )
-            links = {"run_id": self.run_id, "cell_id": cell.cell_id, "judge_id": self.judge_id}
-            where = {"pair_id": cell.pair_id, "trajectory_id": cell.trajectory_id}
-            # A resumed run may ask the same cell again: its attempts are rows of their own.
-            rows.append(log_row(self.audit.audit_id, log, uuid4().hex, **links, **where))
+            rows.append(self._log_row(cell, log))
         return tuple(rows)
+
+    def _log(self, cell: PlannedCell, shown: Shown, reading: Reading | None) -> Log:
+        template = self._showing.template
+        return Log(
+            role="judge",
+            model=self.spec.model,
+            prompt_hash=template.hash,
+            prompt_version=template.version,
+            rendered_hash=template_hash(f"{shown.prompt.system}\n{shown.prompt.user}"),
+            order_shown=cell.order_shown,
+            repeat=cell.repeat,
+            parsed_json=None if reading is None else _parsed(reading),
+            unscored_reason=None if reading is None else reading.unscored_reason,
+            simulated=self.judge.simulated,
+        )
+
+    def _log_row(self, cell: PlannedCell, log: Log) -> Row:
+        links = {"run_id": self.run_id, "cell_id": cell.cell_id, "judge_id": self.judge_id}
+        where = {"pair_id": cell.pair_id, "trajectory_id": cell.trajectory_id}
+        # A resumed run may ask the same cell again: its attempts are rows of their own.
+        return log_row(self.audit.audit_id, log, uuid4().hex, **links, **where)
+
+    def _cost(self, attempt: Attempt) -> Priced:
+        if attempt.error is not None:  # a provider may bill it or not, and states nothing of it
+            return Priced(None, None)
+        return self.way.pricing.of(attempt.input_tokens, attempt.output_tokens)
+
+
+def _used(attempts: Sequence[Attempt], costs: Sequence[Priced]) -> Used:
+    """What the replies of a call used; None where one of them does not state it. Failed attempts count as free."""
+    replies = [pair for pair in zip(attempts, costs, strict=True) if pair[0].error is None]
+    tokens = [(attempt.input_tokens, attempt.output_tokens) for attempt, _ in replies]
+    usd = [cost.usd for _, cost in replies]
+    return Used(
+        None if any(None in pair for pair in tokens) else sum((i or 0) + (o or 0) for i, o in tokens),
+        None if None in usd else sum(known for known in usd if known is not None),
+    )
+
+
+def _attempt_fields(attempt: Attempt, cost: Priced) -> dict[str, object]:
+    return {
+        "attempt": attempt.number,
+        "params": attempt.params,
+        "raw_output": attempt.raw_output,
+        "error": attempt.error,
+        "finish_reason": attempt.finish_reason,
+        "input_tokens": attempt.input_tokens,
+        "output_tokens": attempt.output_tokens,
+        "latency_ms": attempt.latency_ms,
+        "est_cost": cost.usd,
+        "price_source": cost.source,
+        "request_id": attempt.request_id,
+    }
 
 
 def verdict_of(judge: Judge, reading: PairReading, order: Order, repeat: int) -> Verdict:

@@ -1,0 +1,110 @@
+"""Judgings, runs and pings as text for people. Importing it teaches `print_result` their forms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.table import Table
+from rich.text import Text
+
+from misjudge_server.printing import console, print_result, summarize_next
+from misjudge_tools.ping import PingReport, RolePing
+from misjudge_tools.results import JudgeResult, RunList, RunReport
+
+__all__ = ["print_result"]
+
+HEADINGS = ("run", "audit", "what", "state", "done", "cost", "reason")
+PING_HEADINGS = ("role", "model", "at", "answer", "ms", "tokens", "USD", "JSON", "refuses")
+
+
+@print_result.register
+def _(result: JudgeResult) -> None:
+    if result.marked:
+        console.print(Text(result.marked, style="bold yellow"))
+    run = result.run
+    kept = f", {result.already_stored} were stored before" if result.already_stored else ""
+    cached = f", {run.from_cache} from other audits" if run.from_cache else ""
+    lost = "".join(f", {number} unscored ({reason})" for reason, number in run.unscored.items())
+    console.print(Text(f"{result.judge}, {result.form}: {run.state}, {_asked(run)}{kept}{cached}{lost}"))
+    if run.reason:
+        console.print(Text(run.reason))
+    if run.done:
+        console.print(summarize_next(run.audit))
+
+
+def _asked(run: RunReport) -> str:
+    if run.state != "planned":
+        return f"{run.done} of {run.total} calls stored"
+    most = "" if run.most_cost is None else f", at most {run.most_cost:.4f} USD (longest replies, no second tries)"
+    return f"{run.total} calls{most}"
+
+
+@print_result.register
+def _(result: RunList) -> None:
+    if not result.runs:
+        console.print("No runs yet.")
+        return
+    table = Table()
+    for heading in HEADINGS:
+        table.add_column(heading, overflow="fold")
+    for run in result.runs:
+        done = f"{run.done} of {run.total}"
+        table.add_row(run.run, Text(run.audit), _what(run), run.state, done, _cost(run), Text(run.reason or ""))
+    console.print(table)
+    if len(result.runs) == 1:
+        for line in _details(result.runs[0]):
+            console.print(Text(line))
+    if result.runs_left_out:
+        console.print(f"and {result.runs_left_out} earlier ones")
+
+
+def _details(run: RunReport) -> Iterator[str]:
+    if len(run.stages) > 1:
+        yield "stages: " + ", ".join(f"{stage.stage} {stage.done} of {stage.total}" for stage in run.stages)
+    for use in run.spent:
+        cost = "cost not known" if use.cost is None else f"{use.cost:.4f} USD"
+        yield f"{use.role}: {use.calls} requests, {use.input_tokens or 0} + {use.output_tokens or 0} tokens, {cost}"
+    if run.from_cache:
+        yield f"{run.from_cache} replies came from other audits, at no cost"
+    if run.limits:
+        yield "limits: " + ", ".join(f"{name}={value:g}" for name, value in run.limits.items())
+    if run.eta_s:
+        yield f"about {run.eta_s:.0f} s left at the pace of the last minute"
+    if run.failed:
+        yield f"{run.failed} cells were asked and got no reply: misjudge runs retry {run.run}"
+    for group in run.errors:
+        yield f"{group.error}: {group.attempts} requests, the last at {group.last_at}"
+
+
+def _what(run: RunReport) -> str:
+    return f"{run.operation}, SIMULATED" if run.simulated else run.operation
+
+
+def _cost(run: RunReport) -> str:
+    known = [use.cost for use in run.spent if use.cost is not None]
+    return f"{sum(known):.4f} USD" if known else "–"
+
+
+@print_result.register
+def _(result: PingReport) -> None:
+    table = Table()
+    for heading in PING_HEADINGS:
+        table.add_column(heading, overflow="fold")
+    for found in result.models:
+        table.add_row(*map(Text, _ping_row(found)))
+    console.print(table)
+    for found in result.models:
+        if found.problem:
+            console.print(Text(f"{', '.join(found.roles)}: {found.problem}"))
+
+
+def _ping_row(found: RolePing) -> Iterator[str]:
+    yield ", ".join(found.roles)
+    yield found.model or "–"
+    yield found.base_url
+    yield "OK" if found.ok else "failed"
+    yield "–" if found.latency_ms is None else f"{found.latency_ms:.0f}"
+    yield "–" if found.input_tokens is None else f"{found.input_tokens} + {found.output_tokens}"
+    yield "–" if found.cost is None else f"{found.cost:.6f} ({found.price_source})"
+    yield "–" if found.reply_format is None else f"{found.reply_format}{'' if found.obeyed else ', not obeyed'}"
+    yield ", ".join(found.left_out) or "–"

@@ -1,0 +1,135 @@
+"""`ping`: the smallest request to the model of each role, to see that it answers, what it takes and what it costs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import get_args
+
+from misjudge_storage.errors import InvalidInput, MisjudgeError
+from misjudge_storage.types import Value
+from misjudge_tools.gateway.calls import Call, ChatTurn, Exchange
+from misjudge_tools.gateway.pool import Gateways
+from misjudge_tools.gateway.pricing import Pricing
+from misjudge_tools.gateway.settings import RoleName
+from misjudge_tools.profiles import ModelSettings, Profile
+
+ROLES: tuple[RoleName, ...] = get_args(RoleName)
+TOKENS = 256
+"""Enough for a model that thinks before it says OK."""
+SCHEMA = json.dumps(
+    {
+        "type": "object",
+        "properties": {"ok": {"type": "boolean"}},
+        "required": ["ok"],
+        "additionalProperties": False,
+    }
+)
+
+
+class RolePing(Value):
+    """How the model of some roles answered. Latency in milliseconds, of the plain request; tokens and USD of both.
+
+    `reply_format` is the form of JSON that it takes (json_schema, json_object, none), `obeyed` whether its reply fits
+    the schema; `left_out` are parameters that it refuses. `problem` says why there is no answer.
+    """
+
+    roles: tuple[RoleName, ...]
+    model: str | None
+    base_url: str
+    ok: bool
+    problem: str | None = None
+    latency_ms: float | None = None
+    attempts: int = 0
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: float | None = None
+    price_source: str | None = None
+    reply_format: str | None = None
+    obeyed: bool | None = None
+    left_out: tuple[str, ...] = ()
+
+
+class PingReport(Value):
+    """One entry for each model that a role uses."""
+
+    models: tuple[RolePing, ...]
+
+
+def chosen_roles(names: Sequence[str] | None) -> tuple[RoleName, ...]:
+    """The roles of these names, all without any. Raises InvalidInput."""
+    unknown = sorted(set(names or ()) - set(ROLES))
+    if unknown:
+        raise InvalidInput(f"There is no role {unknown[0][:80]!r}. Roles are: {', '.join(ROLES)}.")
+    return tuple(role for role in ROLES if not names or role in names)
+
+
+async def ping(models: ModelSettings, gateways: Gateways, roles: Sequence[RoleName]) -> PingReport:
+    """Ask the model of each role once plainly and once for JSON; roles of one model share its two requests.
+
+    Raises InvalidInput where none of the roles has a model.
+    """
+    groups: dict[tuple[str, str], list[RoleName]] = {}
+    for role in roles:
+        profile = models.role(role)
+        if profile.model is not None:
+            groups.setdefault((profile.model, profile.endpoint.model_dump_json()), []).append(role)
+    if not groups:
+        raise InvalidInput(
+            f"No model is configured for {' and '.join(roles)}. Set TAOTOKEN_MODEL, or see `misjudge config`."
+        )
+    return PingReport(models=tuple([await _ping(tuple(group), models, gateways) for group in groups.values()]))
+
+
+async def _ping(roles: tuple[RoleName, ...], models: ModelSettings, gateways: Gateways) -> RolePing:
+    profile = models.role(roles[0])
+    about = {"roles": roles, "model": profile.model, "base_url": profile.endpoint.base_url}
+    try:
+        gateway = gateways.at(profile.endpoint)
+    except MisjudgeError as error:
+        return RolePing(**about, ok=False, problem=str(error))
+    plain = await gateway.ask(_call(profile, roles[0], "Reply with the word OK.", None))
+    if plain.error is not None:
+        return RolePing(**about, ok=False, problem=str(plain.error), attempts=len(plain.attempts))
+    asked = await gateway.ask(_call(profile, roles[0], 'Reply with the JSON object {"ok": true}.', SCHEMA))
+    return RolePing(**about, ok=True, latency_ms=plain.attempts[-1].latency_ms, **_findings(profile, plain, asked))
+
+
+def _call(profile: Profile, role: RoleName, text: str, schema: str | None) -> Call:
+    return Call(
+        model=profile.model or "",
+        role=role,
+        messages=(ChatTurn(role="user", content=text),),
+        temperature=profile.temperature or 0.0,
+        max_tokens=TOKENS,
+        json_schema=schema,
+    )
+
+
+def _findings(profile: Profile, plain: Exchange, asked: Exchange) -> dict[str, object]:
+    """What the two exchanges say of the model."""
+    attempts = (*plain.attempts, *asked.attempts)
+    replies = [attempt for attempt in attempts if attempt.error is None]
+    spoken = [(reply.input_tokens, reply.output_tokens) for reply in replies]
+    stated = not any(None in counts for counts in spoken)
+    pricing = Pricing(profile.model or "", profile.price)
+    costs = [pricing.of(*counts) for counts in spoken]
+    effective = json.loads(asked.attempts[-1].params)
+    return {
+        "attempts": len(attempts),
+        "input_tokens": sum(given or 0 for given, _ in spoken) if stated else None,
+        "output_tokens": sum(made or 0 for _, made in spoken) if stated else None,
+        "cost": sum(cost.usd or 0.0 for cost in costs) if all(cost.usd is not None for cost in costs) else None,
+        "price_source": costs[0].source if costs else None,
+        "reply_format": "none" if asked.error else effective.get("response_format", "none"),
+        "obeyed": _obeys(asked.text),
+        "left_out": () if "temperature" in effective else ("temperature",),
+    }
+
+
+def _obeys(text: str | None) -> bool:
+    try:
+        value = json.loads(text or "")
+    except ValueError:
+        return False
+    return isinstance(value, dict) and value.keys() == {"ok"} and isinstance(value["ok"], bool)

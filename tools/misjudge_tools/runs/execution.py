@@ -1,0 +1,234 @@
+"""One run at work in this process: its open cells asked concurrently, within its budget, through outages.
+
+Each verdict and its attempts are committed together before the cell counts as done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import NamedTuple, TypeVar
+
+from misjudge_storage import judging_records, leases, run_progress
+from misjudge_storage.engine import Store
+from misjudge_storage.errors import GatewayError, RunStopped
+from misjudge_storage.judging_records import CellResult
+from misjudge_storage.leases import Lease
+from misjudge_storage.run_records import RunRow
+from misjudge_storage.types import RunState
+from misjudge_tools.gateway.clock import Clock
+from misjudge_tools.judging.session import Judged, JudgingSession
+from misjudge_tools.results import LIMIT_REACHED, record_uri
+from misjudge_tools.runs.budget import Budget, Ledger, Refusal, Spent, Used
+from misjudge_tools.runs.feed import Feed, Work
+from misjudge_tools.runs.outage import GatewayOutage, StoreOutage
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+MOST_ASKED = 3
+"""How often a cell is asked in one sitting before its loss counts; each asking has its own bounded attempts."""
+FIRST_REPLIES = 20
+MOST_UNREADABLE = 4
+"""A judge of which more than 20 % of the first 20 replies cannot be read stops the run."""
+TAKEN_OVER = "another process has taken the run over"
+
+
+class Ended(NamedTuple):
+    """How a run ended in this process, and why it did not get to the end of its plan."""
+
+    state: RunState
+    reason: str | None
+
+
+class Sitting(NamedTuple):
+    """One time that a run is worked on: under which lease, until `stop`, and which of its cells."""
+
+    run: RunRow
+    lease: Lease
+    stop: asyncio.Event
+    only_failed: bool = False
+
+
+class Execution:
+    """Asks the open cells of one run. `paused` says why it waits for the store, None while it does not."""
+
+    def __init__(self, store: Store, session: JudgingSession, sitting: Sitting, clock: Clock) -> None:
+        self.paused: str | None = None
+        self._store = store
+        self._session = session
+        self._run = sitting.run
+        self._lease = sitting.lease
+        self._stop = sitting.stop
+        self._feed = Feed(
+            store,
+            session,
+            self._run.run_id,
+            self._stop,
+            reuse=session.spec.reuse,
+            only_failed=sitting.only_failed,
+        )
+        self._ledger = _ledger(store, self._run, clock)
+        self._gateway_outage = GatewayOutage(clock, self._stop, self._note)
+        self._store_outage = StoreOutage(clock, self._pause)
+        self._replies = _FirstReplies(self._run.audit, done=0)
+        self._trouble: Exception | None = None
+        self._limit: str | None = None
+        self._left_out: set[str] = set()
+        self._lost = 0
+        self._last_loss: GatewayError | None = None
+
+    async def carry_out(self) -> Ended:
+        """Ask until the plan is done, a limit is reached or the run is stopped. Raises what ended it early."""
+        before = await asyncio.to_thread(self._progress)
+        self._replies = _FirstReplies(self._run.audit, before.done)
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(self._session.way.concurrency, before.total - before.done)):
+                group.create_task(self._ask_cells())
+        if self._trouble is not None:
+            raise self._trouble
+        after = await asyncio.to_thread(self._progress)
+        return self._ended(after)
+
+    def _progress(self) -> run_progress.Progress:
+        with self._store.read() as connection:
+            return run_progress.progress(connection, self._run.run_id)
+
+    def _ended(self, now: run_progress.Progress) -> Ended:
+        if now.done == now.total:
+            return Ended("done", None)
+        if self._limit is not None:
+            sample = f"{now.done} of {now.total} cells are done, tasks in random order, so they are a sample"
+            return Ended("cancelled", f"{LIMIT_REACHED}{self._limit} {sample}. Go on with a higher limit.")
+        if self._stop.is_set():
+            return Ended("cancelled", "stopped; resume it to go on")
+        if self._lost:
+            return Ended("failed", f"{self._lost} calls got no usable reply, the last one: {self._last_loss}")
+        if self._left_out:
+            left = f"{LIMIT_REACHED}max_usd_per_task is used up for {len(self._left_out)} tasks"
+            return Ended("cancelled", f"{left}; {now.done} of {now.total} cells are done. Go on with a higher limit.")
+        return Ended("cancelled", "the cells that had failed are done; resume it for the others")
+
+    async def _ask_cells(self) -> None:
+        try:
+            while (work := await self._next()) is not None:
+                async with self._gateway_outage.turn():
+                    await self._do(work)
+        except Exception as error:
+            # The other askers finish what is in flight, so that nothing paid for is lost.
+            self._end(error)
+
+    async def _next(self) -> Work | None:
+        await self._store_outage.over()
+        return await self._feed.next()
+
+    async def _do(self, work: Work) -> None:
+        if self._stop.is_set():  # it waited out an outage until somebody stopped the run
+            return
+        if work.reply is not None:
+            await self._save(work, self._session.serve(work.cell, work.shown, work.reply))
+            return
+        if work.shown.task_id in self._left_out:
+            return
+        granted = await self._ledger.reserve("judge", work.shown.task_id, self._session.estimate(work.shown))
+        if isinstance(granted, Refusal):
+            self._refused(granted, work)
+            return
+        used = Used(0, 0.0)
+        try:
+            judged = await self._session.ask(work.cell, work.shown)
+            used = judged.used
+        finally:
+            self._ledger.settle(granted, used)
+        await self._take(work, judged)
+
+    def _refused(self, refusal: Refusal, work: Work) -> None:
+        if refusal.whole_run:
+            self._limit = refusal.reason
+            self._feed.end()
+        else:
+            self._left_out.add(work.shown.task_id)
+
+    async def _take(self, work: Work, judged: Judged) -> None:
+        if judged.lost is None:
+            await self._save(work, judged.result)
+            await self._gateway_outage.answered()
+            self._replies.count(judged)
+        else:
+            await self._save(work, self._after_loss(work, judged, judged.lost))
+            trouble = judged.lost if judged.lost.stops_run else await self._gateway_outage.lost(judged.lost)
+            if trouble is not None:
+                self._end(trouble)
+        if self._replies.trouble is not None:
+            self._end(self._replies.trouble)
+
+    def _after_loss(self, work: Work, judged: Judged, loss: GatewayError) -> CellResult:
+        """What is stored of a lost call: only its attempts where the cell is asked again in this sitting."""
+        down = self._gateway_outage.down
+        if self._stop.is_set() or loss.stops_run:
+            return CellResult(None, judged.result.logs)
+        if loss.retryable and (down or work.asked + 1 < MOST_ASKED):
+            self._feed.again(work._replace(asked=work.asked + (not down)))
+            return CellResult(None, judged.result.logs)
+        self._lost += 1
+        self._last_loss = loss
+        return judged.result
+
+    async def _save(self, work: Work, result: CellResult) -> None:
+        store = partial(judging_records.store_result, result=result, lease=self._lease)
+        held = await self._store_outage.persist(lambda: self._write(store))
+        log.debug("cell stored", extra={"run": self._run.run_id, "cell": work.cell.cell_id})
+        if not held:
+            self._end(RunStopped(f"Run {self._run.run_id}: {TAKEN_OVER}."))
+
+    def _end(self, trouble: Exception) -> None:
+        self._trouble = self._trouble or trouble
+        self._feed.end()
+
+    def _pause(self, why: str | None) -> None:
+        self.paused = why
+        log.warning("run %s", why or "goes on", extra={"run": self._run.run_id})
+
+    async def _note(self, why: str | None) -> None:
+        log.warning("run %s", why or "goes on", extra={"run": self._run.run_id})
+        await self._store_outage.persist(lambda: self._write(partial(leases.set_note, lease=self._lease, note=why)))
+
+    def _write(self, work: Callable[..., T]) -> Awaitable[T]:
+        return asyncio.wrap_future(self._store.writer.submit(work))
+
+
+def _ledger(store: Store, run: RunRow, clock: Clock) -> Ledger:
+    budget = Budget() if run.budget_json is None else Budget.model_validate_json(run.budget_json)
+    with store.read() as connection:
+        uses = run_progress.spent(connection, run.run_id)
+        calls = run_progress.calls_made(connection, run.run_id)
+        by_task = run_progress.spent_by_task(connection, run.run_id) if budget.max_usd_per_task else {}
+    tokens = sum((use.input_tokens or 0) + (use.output_tokens or 0) for use in uses)
+    spent = Spent(calls, tokens, sum(use.cost or 0.0 for use in uses))
+    return Ledger(budget, spent, by_task, clock)
+
+
+class _FirstReplies:
+    """Counts the first replies of a run: a judge that cannot be read ends it."""
+
+    def __init__(self, audit: str, done: int) -> None:
+        self.trouble: RunStopped | None = None
+        self._audit = audit
+        # A run that goes on behind its first replies was resumed by somebody who has seen them.
+        self._replies = done
+        self._unreadable: list[str] = []
+
+    def count(self, judged: Judged) -> None:
+        if judged.readable is None or self._replies >= FIRST_REPLIES:
+            return
+        self._replies += 1
+        if not judged.readable:
+            self._unreadable.append(str(judged.result.logs[-1]["log_id"]))
+        if self._replies == FIRST_REPLIES and len(self._unreadable) > MOST_UNREADABLE:
+            examples = ", ".join(record_uri(self._audit, "logs", log_id) for log_id in self._unreadable[:3])
+            self.trouble = RunStopped(
+                f"{len(self._unreadable)} of the first {FIRST_REPLIES} replies hold no readable verdict, so the run "
+                f"was stopped. Read three of them ({examples}), then change the judge or its prompt; resuming goes on."
+            )
