@@ -190,6 +190,13 @@ def the_run(store: Path, scratch: Path) -> str:
     return str(run_id)
 
 
+def empty_log(store: Path) -> None:
+    """Move what a killed process left in SQLite's log into the store: a log with room in it still takes writes
+    when the disk is full."""
+    with closing(sqlite3.connect(store)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
 def look(store: Path, scratch: Path, server: FaultServer) -> Seen:
     """Store and server as they are now; no process may be at work."""
     kept = stored(store, scratch)
@@ -205,9 +212,9 @@ def assert_nothing_lost(before: Seen, after: Seen) -> None:
     again = asked.keys() & found.answered
     assert not again, f"{len(again)} prompts were asked again although their replies were stored"
     # A reply that a busy machine reads too late is a time-out, and asked again.
-    late = sum(log["error"] == "CallTimeout" for log in kept.logs) - after.counts.faults.get("stalled", 0)
-    twice = billed.total() - len(billed)
-    assert twice <= max(0, late), f"{twice} replies were paid for again by the process that had got them"
+    late = Counter(log["rendered_hash"] for log in kept.logs if log["error"] == "CallTimeout")
+    twice = [prompt for prompt in billed.keys() & kept.answered if billed[prompt] > 1 + late[prompt]]
+    assert not twice, f"{len(twice)} replies were paid for again by the process that had got them"
     new = len(kept.verdicts) - len(found.verdicts)
     assert new >= len(asked) - CONCURRENCY, f"of {len(asked)} cells asked only {new} were stored"
     replies = len(set(kept.answered)), len(kept.replies), len(kept.verdicts)

@@ -33,6 +33,13 @@ class AuditRow(NamedTuple):
     secret: str
 
 
+class Subject(NamedTuple):
+    """What can be judged: a pair or a trajectory, and its task."""
+
+    subject_id: str
+    task_id: str
+
+
 class PairSubject(NamedTuple):
     """A pair with what the judge may see of it."""
 
@@ -103,25 +110,25 @@ def read_audit(connection: Connection, name: str) -> AuditRow:
     raise NotFound(f"No audit is called {name!r}. {known}")
 
 
-def transcribed_pairs(connection: Connection, audit_id: str) -> list[str]:
-    """Ids of the pairs of which both transcripts are stored, in a stable order."""
+def transcribed_pairs(connection: Connection, audit_id: str) -> list[Subject]:
+    """The pairs of which both transcripts are stored, in a stable order."""
     a, b = TRAJECTORIES.alias("a"), TRAJECTORIES.alias("b")
     query = (
-        select(PAIRS.c.pair_id)
+        select(PAIRS.c.pair_id, PAIRS.c.task_id)
         .join(a, a.c.trajectory_id == PAIRS.c.trajectory_a)
         .join(b, b.c.trajectory_id == PAIRS.c.trajectory_b)
         .where(PAIRS.c.audit_id == audit_id, a.c.messages_json.is_not(None), b.c.messages_json.is_not(None))
         .order_by(PAIRS.c.pair_id)
     )
-    return list(connection.scalars(query))
+    return [Subject(*row) for row in connection.execute(query)]
 
 
-def transcribed_trajectories(connection: Connection, audit_id: str) -> list[str]:
-    """Ids of the trajectories whose transcript is stored, in a stable order."""
-    query = select(TRAJECTORIES.c.trajectory_id).where(
+def transcribed_trajectories(connection: Connection, audit_id: str) -> list[Subject]:
+    """The trajectories whose transcript is stored, in a stable order."""
+    query = select(TRAJECTORIES.c.trajectory_id, TRAJECTORIES.c.task_id).where(
         TRAJECTORIES.c.audit_id == audit_id, TRAJECTORIES.c.messages_json.is_not(None)
     )
-    return list(connection.scalars(query.order_by(TRAJECTORIES.c.trajectory_id)))
+    return [Subject(*row) for row in connection.execute(query.order_by(TRAJECTORIES.c.trajectory_id))]
 
 
 def read_pair_subjects(connection: Connection, audit_id: str, pair_ids: Sequence[str]) -> list[PairSubject]:

@@ -213,7 +213,7 @@ def test_a_fresh_store_that_another_process_just_makes_is_waited_for(
 ) -> None:
     path = tmp_path / "store.db"
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
-        other.execute("BEGIN EXCLUSIVE")
+        other.execute("BEGIN IMMEDIATE")
 
         def pause(seconds: float) -> None:
             assert 0 < seconds < 1

@@ -271,7 +271,7 @@ async def test_no_role_goes_beyond_a_limit_that_others_have_reserved() -> None:
 async def test_waiters_of_a_role_are_served_in_order_even_where_a_later_one_would_fit() -> None:
     ledger = _ledger(max_tokens=100)
     first, second = await _granted(ledger, 50), await _granted(ledger, 50)
-    large, small = await _waiting(ledger, 80), await _waiting(ledger, 5)
+    large, small = await _waiting(ledger, 80), await _waiting(ledger, 5, task_id="t2")
     ledger.settle(first, _used(30))
     await _turns(5)
     assert not small.done()

@@ -24,6 +24,7 @@ from killing import (
     Judging,
     Stored,
     assert_nothing_lost,
+    empty_log,
     hold,
     judging,
     look,
@@ -39,10 +40,10 @@ PAIRS = 300
 CELLS = 2 * PAIRS
 FEW = 20
 JUDGE = ("judge", AUDIT, "--judge", "judge-m", "--max-calls", "2000")
-SEED = 31
-FULL_AT = 25
-"""Requests after which the disk is filled: early, when every commit still needs new room."""
-KILLS = sorted(random.Random(SEED).sample(range(4 * CONCURRENCY, CELLS - 2 * CONCURRENCY), 10))
+SEED = 7
+FULL_AFTER = 25
+"""Requests of the last process after which the disk is filled: early, when every commit still needs new room."""
+KILLS = sorted(random.Random(SEED).sample(range(2 * CONCURRENCY, CELLS - 10 * CONCURRENCY), 10))
 """Requests after which the process is killed."""
 MOST_ENDS = 2
 """A web page as the very first answer means a wrong address, which ends the command."""
@@ -109,37 +110,39 @@ async def reached(server: FaultServer, number: int, at_work: Judging) -> bool:
             wait.cancel()
 
 
-async def go_on_after_a_full_disk(disk: Disk, server: FaultServer, at_work: Judging) -> None:
-    """Fill the disk; the run must say so, wait, lose nothing, and go on by itself once there is room."""
-    await server.received(FULL_AT)
+async def fill_for_a_while(disk: Disk, at_work: Judging) -> None:
+    """Fill the disk until the run says that it cannot store anything."""
     disk.fill()
     await at_work.complained(FULL)
     disk.free()
-    assert await reached(server, FULL_AT + 4 * CONCURRENCY, at_work), at_work.lines
 
 
 async def survive(store: Path, scratch: Path, server: FaultServer, disk: Disk | None) -> None:
-    """Judge the audit by one process after another, each but the last killed."""
-    kills, ends = list(KILLS), 0
+    """Judge the audit by one process after another, each but the last killed; that one meets a full disk."""
+    kills, ends, code = list(KILLS), 0, None
     now = look(store, scratch, server)
-    while True:
+    while code != 0:
+        if not kills and disk is not None:
+            empty_log(store)
         async with judging(store, server.base_url, *JUDGE, timeout_s=STALL_S) as at_work:
-            if disk is not None and not now.counts.requests:
-                await go_on_after_a_full_disk(disk, server, at_work)
-            if kills and await reached(server, max(kills[0], now.counts.requests + 1), at_work):
+            more = kills[0] - now.counts.requests if kills else FULL_AFTER
+            if not await reached(server, now.counts.requests + max(more, 1), at_work):
+                code = await at_work.ended()
+            elif kills:
                 kills.pop(0)
                 await at_work.kill()
-                code = None
             else:
+                if disk is not None:
+                    await fill_for_a_while(disk, at_work)
                 code = await at_work.ended()
+                assert code == 0, at_work.lines
         before, now = now, look(store, scratch, server)
         assert_nothing_lost(before, now)
-        if code == 0:
-            assert not kills
-            return
-        if code is not None:
-            ends += 1
-            assert (code, ends <= MOST_ENDS, at_work.lines[-1][:10]) == (1, True, "misjudge: "), at_work.lines
+        if code == 1:
+            ends, code = ends + 1, None
+            assert (ends <= MOST_ENDS, at_work.lines[-1][:10]) == (True, "misjudge: "), at_work.lines
+        assert code in {0, None}, at_work.lines
+    assert not kills
 
 
 async def undisturbed(store: Path, scratch: Path) -> Stored:

@@ -19,7 +19,7 @@ from misjudge_tools.requests import JudgeRequest, Transcript
 from misjudge_tools.results import MARK, JudgeResult, RunReport
 from misjudge_tools.runs import planning
 from misjudge_tools.runs import report as runs
-from misjudge_tools.runs.plan import pair_cells, trajectory_cells
+from misjudge_tools.runs.plan import in_random_order, pair_cells, trajectory_cells
 
 SHOWN = 12
 """Verdicts that a result holds; the rest is read by summarize_audit or read_record."""
@@ -48,11 +48,12 @@ def _plan(request: JudgeRequest, spec: JudgingSpec, given: Record | None, store:
     if given is not None and given.pair is not None:
         return list(pair_cells(audit, judge_id, [str(given.pair.pair_id)], request.repeats))
     with store.read() as connection:
-        judging_records.read_audit(connection, request.audit)
-        subjects = judging_records.transcribed_trajectories(connection, audit)
-        sessions = len(subjects)
+        seed = judging_records.read_audit(connection, request.audit).seed
+        found = judging_records.transcribed_trajectories(connection, audit)
+        sessions = len(found)
         if spec.form == "pairwise":
-            subjects = judging_records.transcribed_pairs(connection, audit)
+            found = judging_records.transcribed_pairs(connection, audit)
+    subjects = in_random_order(seed, found)
     if request.pair_ids is not None:
         subjects = _chosen(request.pair_ids, subjects)
     if not subjects and sessions:
@@ -74,9 +75,10 @@ def _chosen(wanted: Sequence[str], there: Sequence[str]) -> list[str]:
     if missing:
         raise NotFound(
             f"{len(missing)} of the pairs asked for are not stored with both transcripts, such as {missing[0]!r}. "
-            f"Pairs with transcripts: {', '.join(there[:5]) or 'none'}{' …' if len(there) > 5 else ''}"
+            f"Pairs with transcripts: {', '.join(sorted(there)[:5]) or 'none'}{' …' if len(there) > 5 else ''}"
         )
-    return list(dict.fromkeys(wanted))
+    asked = set(wanted)
+    return [subject for subject in there if subject in asked]
 
 
 def given_record(request: JudgeRequest) -> Record | None:

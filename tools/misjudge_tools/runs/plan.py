@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
+from misjudge_storage.hashing import digest
+from misjudge_storage.judging_records import Subject
 from misjudge_storage.rows import cell_id
 from misjudge_storage.run_records import PlannedCell
 from misjudge_storage.types import Order
@@ -28,6 +30,15 @@ def trajectory_cells(
         for trajectory_id in trajectory_ids:
             identity = cell_id(audit_id, judge_id, trajectory_id, None, repeat)
             yield PlannedCell(identity, "satisfaction", judge_id, None, trajectory_id, None, repeat)
+
+
+def in_random_order(seed: int, subjects: Sequence[Subject]) -> list[str]:
+    """Ids of the subjects, tasks in an order that is random and the same for every judge of the audit.
+
+    So the first part of a plan is a sample of its tasks, and two judges that stop early have seen the same ones.
+    """
+    ranks = {task_id: digest("order", [seed, task_id]) for task_id in {subject.task_id for subject in subjects}}
+    return [subject.subject_id for subject in sorted(subjects, key=lambda subject: ranks[subject.task_id])]
 
 
 def minus_stored(plan: Sequence[PlannedCell], stored: Collection[str]) -> list[PlannedCell]:
