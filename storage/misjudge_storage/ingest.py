@@ -13,7 +13,7 @@ from functools import cache
 from itertools import islice
 from typing import Literal, NamedTuple
 
-from sqlalchemy import Connection, Insert, null, select
+from sqlalchemy import Connection, Insert, Table, null, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import SQLModel
 
@@ -64,15 +64,14 @@ def _insert(
     """Insert the rows that are not taken on the primary key, or on any unique columns; the number added."""
     if not new:
         return 0
-    statement = _insertion(model, connection.dialect.name, unless)
+    statement = _insertion(tables.table(model), connection.dialect.name, unless)
     clean = [{name: storable(v) if isinstance(v, str) else v for name, v in row.items()} for row in new]
     return connection.execute(statement, clean, execution_options={"preserve_rowcount": True}).rowcount
 
 
 @cache
-def _insertion(model: type[SQLModel], dialect: str, unless: Literal["same key", "any unique"]) -> Insert:
+def _insertion(table: Table, dialect: str, unless: Literal["same key", "any unique"]) -> Insert:
     """Made once, since making it takes longer than storing a row."""
-    table = tables.table(model)
     insert = postgresql.insert if dialect == "postgresql" else sqlite.insert
     taken = [column.name for column in table.primary_key.columns] if unless == "same key" else None
     return insert(table).on_conflict_do_nothing(index_elements=taken)

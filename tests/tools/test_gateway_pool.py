@@ -51,6 +51,19 @@ async def test_the_limits_of_the_endpoint_are_in_force() -> None:
     assert clock.now() - started == pytest.approx(6, abs=1e-3)
 
 
+async def test_profiles_of_one_address_and_key_share_its_limits_even_where_they_differ_in_patience() -> None:
+    clock = VirtualClock()
+    async with LoopbackServer() as server:
+        server.always()
+        gateways = Gateways(clock=clock)
+        limited = Endpoint(base_url=server.base_url, key=KEY, requests_per_minute=30)
+        started = clock.now()
+        for timeout_s in (10, 20, 30, 40):
+            await gateways.at(limited.model_copy(update={"timeout_s": timeout_s})).ask(CALL)
+        await gateways.aclose()
+    assert clock.now() - started == pytest.approx(6, abs=1e-3)
+
+
 async def test_the_tokens_a_minute_of_the_endpoint_are_in_force() -> None:
     clock = VirtualClock()
     async with LoopbackServer() as server:

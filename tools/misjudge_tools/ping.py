@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Sequence
 from typing import get_args
@@ -92,7 +93,8 @@ async def _ping(roles: tuple[RoleName, ...], models: ModelSettings, gateways: Ga
     if plain.error is not None:
         return RolePing(**about, ok=False, problem=str(plain.error), attempts=len(plain.attempts))
     asked = await gateway.ask(_call(profile, roles[0], 'Reply with the JSON object {"ok": true}.', SCHEMA))
-    return RolePing(**about, ok=True, latency_ms=plain.attempts[-1].latency_ms, **_findings(profile, plain, asked))
+    findings = await asyncio.to_thread(_findings, profile, plain, asked)
+    return RolePing(**about, ok=True, latency_ms=plain.attempts[-1].latency_ms, **findings)
 
 
 def _call(profile: Profile, role: RoleName, text: str, schema: str | None) -> Call:

@@ -89,6 +89,7 @@ class HttpGateway:
         trust_env: bool = True,
         simulated: bool = False,
         clock: Clock | None = None,
+        limiter: Limiter | None = None,
     ) -> None:
         """Raises InvalidInput for a URL or key that cannot be used and MissingKey for an empty key."""
         self.simulated = simulated
@@ -104,7 +105,7 @@ class HttpGateway:
         # A proxy cannot reach a server on this machine.
         self._trust_env = trust_env and not is_loopback(self._base)
         self._clock = clock or SystemClock()
-        self._limiter = Limiter(
+        self._limiter = limiter or Limiter(
             self._clock,
             concurrency=concurrency,
             requests_per_minute=requests_per_minute,

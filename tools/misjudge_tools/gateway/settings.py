@@ -18,8 +18,8 @@ RoleName = Literal["agent", "user_sim", "judge"]
 class Price(Value):
     """USD per million tokens, and where that is written."""
 
-    input: Annotated[float, Field(ge=0)]
-    output: Annotated[float, Field(ge=0)]
+    input: Annotated[float, Field(ge=0, le=1e6)]
+    output: Annotated[float, Field(ge=0, le=1e6)]
     source: str = "misjudge.toml"
 
 

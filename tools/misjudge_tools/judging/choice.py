@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Literal, NamedTuple
@@ -194,6 +195,8 @@ async def open_gateway(spec: JudgingSpec, models: ModelSettings, gateways: Gatew
     if spec.kind == "gateway":
         endpoint = profile_of(spec, models).endpoint
         gateway = gateways.at(endpoint)
+        # In a thread: the table of list prices takes half a second to load.
+        await asyncio.to_thread(lambda: pricing.known)
         yield OpenGateway(gateway, pricing, endpoint.concurrency, digest("url", normalise_base_url(endpoint.base_url)))
     elif spec.kind == "local":
         from misjudge_tools.gateway.local import SLOTS, LocalJudge

@@ -210,6 +210,11 @@ class Ledger:
         self._open: dict[int, _Held] = {}
         self._waiting: dict[Role, list[_Asked]] = {}
 
+    @property
+    def unlimited(self) -> bool:
+        """Whether every call is granted, whatever its estimate."""
+        return self._budget.unlimited
+
     async def reserve(self, role: Role, task_id: str, estimate: Estimate) -> Reservation | Refusal:
         """Leave for one call, or the limit that is reached; waits while a call in flight may still leave room."""
         if self._budget.unlimited:

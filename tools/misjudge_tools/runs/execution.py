@@ -21,7 +21,7 @@ from misjudge_storage.types import RunState
 from misjudge_tools.gateway.clock import Clock
 from misjudge_tools.judging.session import Judged, JudgingSession
 from misjudge_tools.results import LIMIT_REACHED, record_uri
-from misjudge_tools.runs.budget import Budget, Ledger, Refusal, Spent, Used
+from misjudge_tools.runs.budget import Budget, Estimate, Ledger, Refusal, Spent, Used
 from misjudge_tools.runs.feed import Feed, Work
 from misjudge_tools.runs.outage import GatewayOutage, StoreOutage
 
@@ -33,6 +33,8 @@ MOST_ASKED = 3
 FIRST_REPLIES = 20
 MOST_UNREADABLE = 4
 """A judge of which more than 20 % of the first 20 replies cannot be read stops the run."""
+UNKNOWN = Estimate(0, None)
+"""Of a call that no limit asks about."""
 TAKEN_OVER = "another process has taken the run over"
 
 
@@ -132,11 +134,12 @@ class Execution:
             return
         if work.shown.task_id in self._left_out:
             return
-        granted = await self._ledger.reserve("judge", work.shown.task_id, self._session.estimate(work.shown))
+        estimate = UNKNOWN if self._ledger.unlimited else self._session.estimate(work.shown)
+        granted = await self._ledger.reserve("judge", work.shown.task_id, estimate)
         if isinstance(granted, Refusal):
             self._refused(granted, work)
             return
-        used = Used(0, 0.0)
+        used = Used(None, None)
         try:
             judged = await self._session.ask(work.cell, work.shown)
             used = judged.used
