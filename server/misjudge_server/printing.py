@@ -16,7 +16,14 @@ from misjudge_server.terminal import json_text, plain
 from misjudge_tools.results import ImportResult
 from misjudge_tools.stats.rates import Rate
 from misjudge_tools.summary.assemble import SEVERAL
-from misjudge_tools.summary.values import AuditSummary, Bucket, RankingSection, SatisfactionSection, Sections
+from misjudge_tools.summary.values import (
+    AuditSummary,
+    Bucket,
+    ProvenanceSection,
+    RankingSection,
+    SatisfactionSection,
+    Sections,
+)
 
 PAIR_HEADINGS = ("pairs", "wrong, per call", "wrong, of decided", "flips", "right", "first")
 SATISFACTION_HEADINGS = ("satisfied from", "failed, of satisfied", "failed, of all", "relative risk", "AUC")
@@ -73,6 +80,8 @@ def estimate(rate: Rate | None) -> str:
 def _(summary: AuditSummary) -> None:
     if summary.marked:
         console.print(Text(summary.marked, style="bold yellow"))
+    for warning in summary.warnings:
+        console.print(Text(warning, style="yellow"))
     title = f"Audit {summary.audit}" + (f", judge {summary.judge}" if summary.judge else "")
     if summary.judges:
         for table in _comparisons(summary, summary.judges):
@@ -234,6 +243,8 @@ def _agent_lines(sections: Sections) -> list[tuple[str, str]]:
 
 def _cost_lines(sections: Sections) -> list[tuple[str, str]]:
     lines = []
+    if sections.provenance is not None:
+        lines.append(("verdicts", _provenance(sections.provenance)))
     for role, use in (sections.tokens.by_role if sections.tokens else {}).items():
         lines.append(
             (f"tokens, {role}", f"{use.input_tokens or 0} in, {use.output_tokens or 0} out, {use.calls} calls")
@@ -242,6 +253,16 @@ def _cost_lines(sections: Sections) -> list[tuple[str, str]]:
         sources = sections.cost.price_sources
         lines.extend((f"cost, {role}", _money(cost, sources[role])) for role, cost in sections.cost.by_role.items())
     return lines
+
+
+def _provenance(found: ProvenanceSection) -> str:
+    parts = {
+        "asked here": found.asked,
+        "from other audits, free": found.from_cache,
+        "imported": found.imported,
+        "never asked": found.unasked,
+    }
+    return ", ".join(f"{number} {name}" for name, number in parts.items() if number)
 
 
 def _money(cost: float | None, sources: Sequence[str]) -> str:

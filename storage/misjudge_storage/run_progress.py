@@ -40,7 +40,7 @@ class Stage(NamedTuple):
 class RoleSpend(NamedTuple):
     """What one role used: attempts, tokens and USD, None where none is known; `cached` replies cost nothing.
 
-    `attempts_without_price` are those whose cost is not known and not in `cost`.
+    `replies_without_price` are those whose cost is not known and not in `cost`.
     """
 
     role: str
@@ -49,7 +49,7 @@ class RoleSpend(NamedTuple):
     input_tokens: int | None
     output_tokens: int | None
     cost: float | None
-    attempts_without_price: int
+    replies_without_price: int
 
 
 class ErrorGroup(NamedTuple):
@@ -117,7 +117,7 @@ def spent(connection: Connection, run_id: str) -> list[RoleSpend]:
             func.sum(LOGS.c.input_tokens),
             func.sum(LOGS.c.output_tokens),
             func.sum(LOGS.c.est_cost),
-            _number(~cached & LOGS.c.est_cost.is_(None)),
+            _number(~cached & LOGS.c.error.is_(None) & LOGS.c.est_cost.is_(None)),
         )
         .where(LOGS.c.run_id == run_id)
         .group_by(LOGS.c.role)

@@ -13,14 +13,12 @@ from uuid import uuid4
 
 from sqlalchemy import ColumnElement, Connection, Row, select, true, update
 
-from misjudge_storage import leases, run_progress, tables
+from misjudge_storage import tables
 from misjudge_storage.errors import NotFound
 from misjudge_storage.ingest import insert_new
-from misjudge_storage.leases import LEASE_SECONDS, Lease, is_live
-from misjudge_storage.run_progress import Progress, tried
+from misjudge_storage.leases import LEASE_SECONDS, is_live
+from misjudge_storage.run_progress import tried
 from misjudge_storage.types import Order, RunState
-
-RENEW_SECONDS = leases.RENEW_SECONDS
 
 RUNS = tables.table(tables.Run)
 CELLS = tables.table(tables.Cell)
@@ -55,16 +53,6 @@ class RunRow(NamedTuple):
     budget_json: str | None = None
     stop_requested: bool = False
     note: str | None = None
-
-
-class RoleSpend(NamedTuple):
-    """What one role used: attempts, tokens and USD; cost None where no price is known."""
-
-    role: str
-    calls: int
-    input_tokens: int | None
-    output_tokens: int | None
-    cost: float | None
 
 
 def create_run(
@@ -117,30 +105,6 @@ def runs_under_way(connection: Connection, audit_id: str) -> list[str]:
     return [row.run_id for row in rows if row.live or (row.state == "queued" and row.run_id in fresh)]
 
 
-def claim(connection: Connection, run_id: str, owner: str) -> bool:
-    """Take the run's lease; False when another owner holds it."""
-    return leases.claim(connection, run_id, owner) is not None
-
-
-def renew(connection: Connection, run_id: str, owner: str) -> bool:
-    """Prolong the lease; False when it was lost to another owner."""
-    return leases.renew(connection, _lease(connection, run_id, owner)).held
-
-
-def finish(connection: Connection, run_id: str, owner: str, state: RunState, reason: str | None) -> None:
-    """Give the lease back and say how the run ended."""
-    leases.finish(connection, _lease(connection, run_id, owner), state, reason)
-
-
-def _lease(connection: Connection, run_id: str, owner: str) -> Lease:
-    return Lease(run_id, owner, connection.scalar(select(RUNS.c.epoch).where(RUNS.c.run_id == run_id)) or 0)
-
-
-def mark_cancelled(connection: Connection, run_id: str) -> None:
-    """Cancel a run that nobody works on."""
-    leases.cancel_idle(connection, run_id)
-
-
 def pending(
     connection: Connection, run_id: str, after: int, limit: int, only_failed: bool = False
 ) -> list[PlannedCell]:
@@ -153,22 +117,6 @@ def pending(
         .limit(limit)
     )
     return [PlannedCell(*row) for row in connection.execute(query.where(tried(run_id)) if only_failed else query)]
-
-
-def progress(connection: Connection, run_id: str) -> Progress:
-    """How far a run is."""
-    return run_progress.progress(connection, run_id)
-
-
-def unscored(connection: Connection, run_id: str) -> dict[str, int]:
-    """Verdicts of the run's cells that could not be scored, by reason."""
-    return run_progress.unscored(connection, run_id)
-
-
-def spent(connection: Connection, run_id: str) -> list[RoleSpend]:
-    """What a run used so far, by role."""
-    found = run_progress.spent(connection, run_id)
-    return [RoleSpend(use.role, use.attempts, use.input_tokens, use.output_tokens, use.cost) for use in found]
 
 
 def read_run(connection: Connection, run_id: str) -> RunRow:

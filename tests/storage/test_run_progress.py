@@ -89,8 +89,8 @@ def test_what_was_spent_is_by_role_without_what_the_cache_gave(any_store: Store)
         user = log_row(run.audit_id, Log(role="user_sim", est_cost=0.5), "user", run_id=run.run_id)
         insert_new(connection, JudgeLog, [user])
     assert ask(any_store, progress.spent, run) == [
-        RoleSpend("judge", 3, 1, 300, 10, 0.25, attempts_without_price=2),
-        RoleSpend("user_sim", 1, 0, None, None, 0.5, attempts_without_price=0),
+        RoleSpend("judge", 3, 1, 300, 10, 0.25, replies_without_price=1),
+        RoleSpend("user_sim", 1, 0, None, None, 0.5, replies_without_price=0),
     ]
 
 
@@ -98,7 +98,7 @@ def test_a_cost_that_nobody_knows_is_not_zero(any_store: Store) -> None:
     run = planned_run(any_store)
     put(any_store, result(run, 0), result(run, 1))
     (spent,) = ask(any_store, progress.spent, run)
-    assert (spent.cost, spent.attempts_without_price) == (None, 2)
+    assert (spent.cost, spent.replies_without_price) == (None, 2)
 
 
 def test_calls_are_counted_once_however_many_attempts_they_took(any_store: Store) -> None:

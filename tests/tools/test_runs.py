@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 from datetime import timedelta
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -395,20 +394,3 @@ async def test_nothing_is_active_once_a_run_has_ended(judged: Deps, prompt_judge
     assert list(judged.worker.active) == []
     assert not judged.worker.stop(run)
     await judged.worker.wait(run, 30)
-
-
-async def test_the_lease_belongs_to_whoever_holds_it(judged: Deps) -> None:
-    stored(judged.store, pair_records(1))
-    with judged.store.write() as connection:
-        run = run_records.create_run(connection, _audit(judged.store), "judge", "{}", None, [])
-        claim = partial(run_records.claim, connection, run)
-        assert claim("one") and claim("one") and not claim("two")
-        assert run_records.renew(connection, run, "one") and not run_records.renew(connection, run, "two")
-        run_records.finish(connection, run, "two", "failed", "not mine")
-        assert run_records.read_run(connection, run).state == "running"
-        run_records.finish(connection, run, "one", "done", None)
-        assert claim("two")
-
-
-def _audit(store: Store) -> str:
-    return str(rows(store, "SELECT audit_id FROM audits")[0]["audit_id"])

@@ -15,7 +15,7 @@ from misjudge_tools.requests import RunsRequest
 from misjudge_tools.results import RunList, RunReport
 from misjudge_tools.runs.budget import refuse_unpriced
 from misjudge_tools.runs.planning import budget_json, budget_of
-from misjudge_tools.runs.report import OPEN_STATES, carry_out, run_report, standing, watch
+from misjudge_tools.runs.report import carry_out, run_report, standing, watch
 
 SHOWN = 20
 
@@ -62,7 +62,12 @@ async def _go_on(report: RunReport, request: RunsRequest, deps: Deps) -> RunRepo
     only_failed = request.action == "retry"
     if report.state == "done":
         raise InvalidInput(f"Run {report.run} is done; there is nothing to {request.action}.")
-    if only_failed and report.state not in OPEN_STATES and not report.failed:
+    if report.state == "running" and not budget_of(request).unlimited:
+        raise InvalidInput(
+            f"Run {report.run} is at work under the limits that it began with. Cancel it, then resume it with the new "
+            "limits."
+        )
+    if only_failed and report.state != "running" and not report.failed:
         raise InvalidInput(f"Run {report.run} has no failed cells; action=resume asks what it has not asked yet.")
     await asyncio.to_thread(_set_limits, report.run, request, deps)
     return await carry_out(deps, report.run, request.wait_s, only_failed=only_failed)

@@ -24,13 +24,14 @@ def record_uri(audit: str, kind: str, identity: str) -> str:
 
 
 class RoleUse(Value):
-    """What one role used: attempts, tokens, USD (None where no price is known)."""
+    """What one role used: attempts, tokens, USD (None where no price is known), and replies that are not in the cost."""
 
     role: str
     calls: int
     input_tokens: int | None
     output_tokens: int | None
     cost: float | None
+    without_price: int = 0
 
 
 class StageDone(Value):

@@ -13,6 +13,7 @@ from misjudge_tools.requests import SummarizeRequest
 from misjudge_tools.results import MARK, MARK_IN_PART
 from misjudge_tools.summary.assemble import Entry, audit_sections, entries, judge_sections
 from misjudge_tools.summary.counts import AuditCounts, read_counts
+from misjudge_tools.summary.sections import unfinished_warnings
 from misjudge_tools.summary.values import AuditSummary, SectionName, Sections
 
 SECTIONS: tuple[str, ...] = get_args(SectionName)
@@ -34,6 +35,7 @@ def summarize(request: SummarizeRequest, store: Store) -> AuditSummary:
         audit=request.audit,
         marked=None if not sections.simulated else MARK if chosen else _mark(counts),
         judge=chosen.label if chosen else None,
+        warnings=unfinished_warnings(counts.unfinished),
         judges=None if chosen or not found else {e.label: _only(judge_sections(counts, e), request) for e in found},
         **dict(_only(sections, request)),
     )
@@ -59,7 +61,7 @@ def _only(sections: Sections, request: SummarizeRequest) -> Sections:
     if not request.sections:
         return sections
     wanted = tuple(request.sections)
-    sectional = Sections.model_fields.keys() - {"simulated", "why"}
+    sectional = Sections.model_fields.keys() - {"simulated", "provenance", "why"}
     dropped = [name for name in sectional if not name.startswith(wanted)]
     why = {name: reason for name, reason in sections.why.items() if name in wanted}
     return sections.model_copy(update={**dict.fromkeys(dropped), "why": why})

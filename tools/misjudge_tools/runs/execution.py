@@ -109,7 +109,7 @@ class Execution:
         if self._lost:
             return Ended("failed", f"{self._lost} calls got no usable reply, the last one: {self._last_loss}")
         if self._left_out:
-            left = f"{LIMIT_REACHED}max_usd_per_task is used up for {len(self._left_out)} tasks"
+            left = f"{LIMIT_REACHED}max_usd_per_task is used up for {len(self._left_out)} of the tasks"
             return Ended("cancelled", f"{left}; {now.done} of {now.total} cells are done. Go on with a higher limit.")
         return Ended("cancelled", "the cells that had failed are done; resume it for the others")
 

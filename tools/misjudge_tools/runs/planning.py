@@ -45,8 +45,11 @@ def planned_report(
 ) -> RunReport:
     """The answer to a dry run: the calls, and what they cost at most where the price is known.
 
-    `stored` says that the subjects of the plan are in the store, so that their size can be seen.
+    `stored` says that the subjects of the plan are in the store, so that their size can be seen. Raises InvalidInput
+    for a limit that cannot be kept.
     """
+    budget = budget_of(request)
+    refuse_unpriced(budget, pricing_of(spec, deps.models), spec.model)
     open_cells = minus_stored(plan, stored_cells(deps.store, plan))
     return RunReport(
         run="",
@@ -56,7 +59,7 @@ def planned_report(
         done=0,
         total=len(open_cells),
         most_cost=_most_cost(deps, spec, request.audit, open_cells) if stored else None,
-        limits=budget_of(request).model_dump(exclude_none=True),
+        limits=budget.model_dump(exclude_none=True),
         simulated=spec.kind == "simulated",
         next="call again without dry_run",
     )

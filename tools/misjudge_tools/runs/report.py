@@ -72,6 +72,7 @@ def _use(use: RoleSpend) -> RoleUse:
         input_tokens=use.input_tokens,
         output_tokens=use.output_tokens,
         cost=use.cost,
+        without_price=use.replies_without_price,
     )
 
 

@@ -48,6 +48,7 @@ def judge_sections(counts: AuditCounts, entry: Entry) -> Sections:
     say = _Reasons()
     return Sections(
         simulated=counts.simulated_episodes or any(judge.simulated for judge in mine.values()),
+        provenance=make.provenance_section(counts.provenance, ids) if whole else None,
         pairs=say.why("pairs", NO_PAIRS if group is None else make.pair_counts(group)),
         misselection=say.why("misselection", NO_PAIRS if group is None else make.misselection_section(group)),
         consistency=say.why("consistency", NO_PAIRS if group is None else make.consistency_section(group)),
@@ -84,6 +85,7 @@ def audit_sections(counts: AuditCounts) -> Sections:
     no_pairs = NoData(why="No pair is stored. Import pairs, or run them.")
     return Sections(
         simulated=counts.simulated_episodes or any(judge.simulated for judge in counts.judges),
+        provenance=make.provenance_section(counts.provenance, ids),
         pairs=say.why("pairs", totals if totals.n else no_pairs),
         kappa=say.why("kappa", make.kappa_section(counts.labels)),
         unscored=_unscored(counts, ids),

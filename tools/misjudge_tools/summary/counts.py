@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from misjudge_storage import judging_records
+from misjudge_storage import judging_records, provenance_records
 from misjudge_storage import summary_records as records
 from misjudge_storage.engine import Store
 from misjudge_storage.summary_values import (
@@ -15,11 +15,13 @@ from misjudge_storage.summary_values import (
     JudgeFacts,
     LabelCount,
     PairTotals,
+    Provenance,
     SatisfactionSums,
     ScoreCount,
     StatedTokens,
     Sums,
     TrialCount,
+    UnfinishedRun,
     Use,
 )
 
@@ -43,6 +45,8 @@ class AuditCounts(NamedTuple):
     labels: Sequence[LabelCount]
     uses: Sequence[Use]
     stated_tokens: StatedTokens
+    provenance: Mapping[str, Provenance]
+    unfinished: Sequence[UnfinishedRun]
 
 
 def read_counts(store: Store, audit: str) -> AuditCounts:
@@ -68,6 +72,8 @@ def read_counts(store: Store, audit: str) -> AuditCounts:
             labels=records.label_counts(connection, audit_id),
             uses=records.uses(connection, audit_id),
             stated_tokens=records.stated_tokens(connection, audit_id),
+            provenance={one.judge_id: one for one in provenance_records.provenance(connection, audit_id)},
+            unfinished=provenance_records.unfinished_runs(connection, audit_id),
         )
 
 

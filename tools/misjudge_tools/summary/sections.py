@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TypeVar
 
 from misjudge_storage.summary_records import BUCKET_CUTS
@@ -12,10 +12,12 @@ from misjudge_storage.summary_values import (
     GroupCounts,
     JudgeFacts,
     LabelCount,
+    Provenance,
     SatisfactionSums,
     ScoreCount,
     StatedTokens,
     TrialCount,
+    UnfinishedRun,
     Use,
 )
 from misjudge_storage.types import Scale
@@ -31,6 +33,7 @@ from misjudge_tools.summary.values import (
     ConsistencySection,
     CostSection,
     PairCounts,
+    ProvenanceSection,
     RankingSection,
     RoleTokens,
     SatisfactionSection,
@@ -187,6 +190,32 @@ def bucket_sections(buckets: Mapping[Group, GroupCounts]) -> tuple[Bucket, ...]:
         for bucket, label in cuts.items()
         if (gap, bucket) in found
     )
+
+
+def provenance_section(found: Mapping[str, Provenance], judge_ids: Collection[str]) -> ProvenanceSection | None:
+    """Where the verdicts of these judges come from; None where there is none."""
+    mine = [one for judge_id, one in found.items() if judge_id in judge_ids]
+    if not mine:
+        return None
+    return ProvenanceSection(
+        asked=sum(one.asked for one in mine),
+        from_cache=sum(one.cached for one in mine),
+        imported=sum(one.imported for one in mine),
+        unasked=sum(one.unasked for one in mine),
+    )
+
+
+MOST_WARNINGS = 3
+
+
+def unfinished_warnings(runs: Sequence[UnfinishedRun]) -> tuple[str, ...]:
+    """What is missing because runs ended early, the latest first."""
+    shown = [
+        f"Run {run.run_id} is {run.state}: {run.done} of {run.total} cells are done. {run.reason or ''}".rstrip()
+        for run in runs[:MOST_WARNINGS]
+    ]
+    more = len(runs) - len(shown)
+    return (*shown, *([f"{more} more runs ended before their plan was done."] if more else []))
 
 
 def token_section(uses: Sequence[Use], stated: StatedTokens | None) -> TokenSection | NoData:

@@ -132,10 +132,22 @@ class CostSection(Value):
     price_sources: dict[str, tuple[str, ...]]
 
 
+class ProvenanceSection(Value):
+    """Where the verdicts come from: `asked` of a model for this audit, taken from another audit's reply to the same
+    question at no cost (`from_cache`), `imported`, or ended before any call (`unasked`).
+    """
+
+    asked: int = 0
+    from_cache: int = 0
+    imported: int = 0
+    unasked: int = 0
+
+
 class Sections(Value):
     """Everything that is said of one judge, or of an audit that has one. `simulated` marks made-up results."""
 
     simulated: bool
+    provenance: ProvenanceSection | None = None
     pairs: PairCounts | None = None
     misselection: Misselection | None = None
     consistency: ConsistencySection | None = None
@@ -153,7 +165,7 @@ class Sections(Value):
 
 
 class Heading(Value):
-    """What the summary is of."""
+    """What the summary is of. `warnings` say what to know before believing it, such as a run that did not end."""
 
     model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True)
 
@@ -161,6 +173,7 @@ class Heading(Value):
     audit: str
     marked: str | None = None
     judge: str | None = None
+    warnings: tuple[str, ...] = ()
 
 
 class AuditSummary(Sections, Heading):
