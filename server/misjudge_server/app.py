@@ -37,6 +37,7 @@ from misjudge_tools.deps import Deps, Listener
 from misjudge_tools.results import RunReport
 
 log = logging.getLogger(__name__)
+_UNSAID = {"title", "pattern", "minLength", "maxLength", "exclusiveMinimum", "minItems", "maxItems"}
 LONGEST_MESSAGE = 2_000
 """Characters of an error; it may list all labels of an audit, or repeat a name that was given."""
 
@@ -120,7 +121,9 @@ def tool_of(name: str, entry: ToolEntry) -> Tool:
 
 
 def schema_of(request: type[BaseModel]) -> dict[str, Any]:
-    """The JSON schema of a request, without what only eats the size budget: titles, and null beside a default."""
+    """The JSON schema of a request, without what only eats the size budget: titles, null beside a default, and bounds
+    that nobody meets by chance, since a call that does is told in a sentence.
+    """
     schema = request.model_json_schema()
     schema.pop("description", None)
     _slim(schema)
@@ -132,8 +135,9 @@ def _slim(node: Any) -> None:
         for item in node:
             _slim(item)
     elif isinstance(node, dict):
-        if isinstance(node.get("title"), str):
-            del node["title"]
+        for name in _UNSAID & node.keys():
+            if not isinstance(node[name], dict):  # a field may bear such a name
+                del node[name]
         if node.get("default", "") is None:
             del node["default"]
             node["anyOf"] = [option for option in node.get("anyOf", []) if option.get("type") != "null"]

@@ -138,7 +138,8 @@ async def test_a_call_that_outlives_its_wait_names_its_run_which_goes_on(tmp_pat
             [waited] = (await answer(session, "runs", action="wait", run=run["run"]))["runs"]
             again = await answer(session, "judge", audit="a")
         assert (waited["state"], waited["done"], waited["next"]) == ("done", 6, None)
-        assert waited["spent"] == [{"role": "judge", "calls": 6, "input_tokens": 66, "output_tokens": 18, "cost": None}]
+        tokens = {"input_tokens": 66, "output_tokens": 18}
+        assert waited["spent"] == [{"role": "judge", "calls": 6, **tokens, "cost": None, "without_price": 6}]
         assert (again["already_stored"], len(again["verdicts"])) == (6, 6)
         assert len(server.asked) == 6
 
