@@ -155,11 +155,9 @@ async def undisturbed(store: Path, scratch: Path) -> Stored:
 
 
 def summary(store: Path) -> dict[str, Any]:
-    """The audit's summary without what attempts that failed add to it: their number, and that they have no price."""
+    """The audit's summary without what attempts that failed add to it: their number."""
     found: dict[str, Any] = json.loads(said(store, "summarize", AUDIT, "--json"))
-    judge = found["tokens"]["by_role"]["judge"]
-    judge["answered"] = judge.pop("calls") - judge.pop("calls_without_usage")
-    del found["cost"]["calls_without_price"]
+    del found["tokens"]["by_role"]["judge"]["calls"]
     return found
 
 

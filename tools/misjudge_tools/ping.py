@@ -125,13 +125,13 @@ def _findings(profile: Profile, plain: Exchange, asked: Exchange) -> dict[str, o
         "price_source": costs[0].source if costs else None,
         "reply_format": "none" if asked.error else effective.get("response_format", "none"),
         "obeyed": _obeys(asked.text),
-        "left_out": () if "temperature" in effective else ("temperature",),
+        "left_out": tuple(name for name in ("temperature", "max_tokens") if name not in effective),
     }
 
 
 def _obeys(text: str | None) -> bool:
     try:
         value = json.loads(text or "")
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return isinstance(value, dict) and value.keys() == {"ok"} and isinstance(value["ok"], bool)

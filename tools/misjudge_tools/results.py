@@ -24,7 +24,7 @@ def record_uri(audit: str, kind: str, identity: str) -> str:
 
 
 class RoleUse(Value):
-    """What one role used: attempts, tokens, USD (None where no price is known), and replies that are not in the cost."""
+    """What one role used: attempts, tokens, USD (None where no price is known), and replies without a price."""
 
     role: str
     calls: int

@@ -43,6 +43,7 @@ LARGER = 4
 
 _BAD_KEY = "The key for the gateway holds spaces, quotes or letters that no key has. Copy it again into {variable}."
 _CHANGED = "The gateway has answered before, but now with something that is not a chat completion. Try again later."
+_STORED = ("raw_output", "finish_reason", "request_id")
 _UNSETTLED = (WrongAddress, Unreachable, CallTimeout, ProviderFailed)
 
 _log = logging.getLogger(__name__)
@@ -254,17 +255,19 @@ class HttpGateway:
                 self._transport = opened
             return self._transport
 
-    def _without_key(self, answer: Answer) -> Answer:
-        """The answer with our key taken out of its body: a gateway or model that echoes it must not get it stored."""
-        key = self._key.get_secret_value().encode()
-        if len(key) < SHORTEST_SECRET or key not in answer.body:
-            return answer
-        return answer._replace(body=answer.body.replace(key, b"[key removed]"))
+    def _without_key(self, outcome: Reply | Fault) -> Reply | Fault:
+        """What came with our key taken out: a gateway or model that echoes it must not get it stored."""
+        key = self._key.get_secret_value()
+        if len(key) < SHORTEST_SECRET:
+            return outcome
+        said = {name: getattr(outcome, name, None) for name in _STORED}
+        found = {name: text.replace(key, "[key removed]") for name, text in said.items() if text and key in text}
+        return outcome._replace(**found) if found else outcome
 
     def _read(self, answer: Answer | GatewayError) -> Reply | Fault:
         if isinstance(answer, GatewayError):
             return Fault(answer)
-        outcome = read_answer(self._without_key(answer), self._key_variable)
+        outcome = self._without_key(read_answer(answer, self._key_variable))
         if isinstance(outcome, Reply):
             self._answered = True
             return outcome

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import aiohttp
 import httpx2
 import openai
@@ -13,6 +15,8 @@ from misjudge_tools.gateway.replies import Answer
 _KEPT = frozenset(
     {b"host", b"accept", b"accept-encoding", b"connection", b"user-agent", b"content-type", b"content-length"}
 )
+_TELLTALE = ("httpx2", "openai._base_client")
+"""Loggers that repeat the address, a value of the environment, and headers of the answer, which are hostile text."""
 _PROXY = (
     "The local proxy failed: HTTP_PROXY, HTTPS_PROXY or ALL_PROXY names one that does not answer or cannot be used. "
     "Start it, unset the variable, or set MISJUDGE_TRUST_ENV=0."
@@ -63,10 +67,16 @@ class Transport:
 
 def open_transport(key: str, *, trust_env: bool, connections: int) -> Transport | Unreachable:
     """A transport, or the reason why the proxy settings of the environment cannot be used."""
+    for library in _TELLTALE:
+        logging.getLogger(library).addFilter(_no_record)
     try:
         return Transport(key, trust_env=trust_env, connections=connections)
     except (ValueError, httpx2.InvalidURL):
         return Unreachable(_PROXY)
+
+
+def _no_record(_: logging.LogRecord) -> bool:
+    return False
 
 
 def _unreachable(error: BaseException) -> Unreachable:
