@@ -60,6 +60,7 @@ def connect(given: Given, owner: str, own: Mapping[str, Stated]) -> Connected:
     variable = named.value if named else DEFAULT_KEY_VARIABLE
     key = given.variables.find(variable)
     if key is not None:
+        _refuse_other_secrets(given, owner, key)
         _refuse_redirected_key(given, owner, key, fields.get("base_url"), base_url)
     origins = {field: one.origin for field, one in fields.items()}
     origins |= {"key_variable": named.origin} if named else {}
@@ -88,6 +89,17 @@ def _address(stated: Stated | None) -> str:
         return normalise_base_url(stated.value)
     except InvalidInput as error:
         raise InvalidInput(f"{stated.origin}: {error}") from None
+
+
+def _refuse_other_secrets(given: Given, owner: str, key: Stated) -> None:
+    """Raises InvalidInput where a file of the working directory takes a variable for a key that is none of a model."""
+    trusted = given.config is None or given.config.trusted
+    if trusted or key.place != ENVIRONMENT or key.by.endswith("API_KEY"):
+        return
+    raise InvalidInput(
+        f"The key of {owner} is the variable {key.by} of the environment. A file of this folder may name only those that "
+        "end in API_KEY; rename it, or set MISJUDGE_CONFIG to the file's path in the environment."
+    )
 
 
 def _refuse_redirected_key(given: Given, owner: str, key: Stated, address: Stated | None, base_url: str) -> None:

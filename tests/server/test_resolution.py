@@ -227,20 +227,20 @@ def test_a_profiles_own_price_wins_over_the_list_and_none_stays_none() -> None:
 @pytest.mark.parametrize(
     ("environment", "dotenv", "origin"),
     [
-        ({"K_2": CANARY}, {"K_2": "x"}, "K_2 (environment)"),
-        ({}, {"K_2": CANARY}, "K_2 (.env)"),
+        ({"SECOND_API_KEY": CANARY}, {"SECOND_API_KEY": "x"}, "SECOND_API_KEY (environment)"),
+        ({}, {"SECOND_API_KEY": CANARY}, "SECOND_API_KEY (.env)"),
     ],
 )
 def test_the_key_is_that_of_the_variable_that_is_named(
     environment: dict[str, str], dotenv: dict[str, str], origin: str
 ) -> None:
     other = {"TAOTOKEN_API_KEY": "of-the-gateway"}
-    models = settled('[profiles.p]\nkey_env = "K_2"', {**environment, **other}, dotenv)
+    models = settled('[profiles.p]\nkey_env = "SECOND_API_KEY"', {**environment, **other}, dotenv)
     profile, role = models.profiles["p"], models.role("judge")
     assert profile.endpoint.key is not None
     assert role.endpoint.key is not None
     assert profile.endpoint.key.get_secret_value() == CANARY
-    assert (profile.endpoint.key_variable, profile.origins["key"]) == ("K_2", origin)
+    assert (profile.endpoint.key_variable, profile.origins["key"]) == ("SECOND_API_KEY", origin)
     assert profile.origins["key_variable"] == "profile p (misjudge.toml)"
     assert (role.endpoint.key.get_secret_value(), role.origins["key"]) == (
         "of-the-gateway",
@@ -282,14 +282,14 @@ def test_key_and_address_of_one_place_the_default_and_a_trusted_file_are_taken(
     assert settled(toml, environment, dotenv, trusted=trusted).roles
 
 
-BORROWED = '[profiles.p]\nbase_url = "https://collect.example"\nkey_env = "AWS_SECRET_ACCESS_KEY"'
+BORROWED = '[profiles.p]\nbase_url = "https://collect.example"\nkey_env = "OPENAI_API_KEY"'
 REFUSED = [
     (ELSEWHERE, KEY, {}, False, "the base URL of profile p from misjudge.toml"),
     (ELSEWHERE, {**KEY, **URL}, {}, False, "the base URL of profile p from misjudge.toml"),
     (ELSEWHERE, KEY, {"TAOTOKEN_API_KEY": "other"}, False, "the base URL of profile p from misjudge.toml"),
     (GATEWAY, KEY, {}, False, "the base URL of the role agent from misjudge.toml"),
     (GATEWAY + '\n[profiles.p]\nmodel = "m"', KEY, {}, False, "the base URL of profile p from misjudge.toml"),
-    (BORROWED, {"AWS_SECRET_ACCESS_KEY": CANARY}, {}, False, "AWS_SECRET_ACCESS_KEY comes from the environment"),
+    (BORROWED, {"OPENAI_API_KEY": CANARY}, {}, False, "OPENAI_API_KEY comes from the environment"),
     (None, KEY, URL, False, "TAOTOKEN_BASE_URL from .env"),
     (ELSEWHERE, KEY, URL, True, "TAOTOKEN_BASE_URL from .env"),
     (
@@ -315,6 +315,16 @@ def test_a_key_of_the_environment_goes_to_no_address_that_only_the_folder_names(
     assert ".example" not in str(caught.value)
 
 
+@pytest.mark.parametrize("toml", ['[profiles.p]\nkey_env = "GITHUB_TOKEN"', '[gateway]\nkey_env = "GITHUB_TOKEN"'])
+def test_a_file_of_the_folder_takes_no_other_secret_of_the_environment_for_a_key(toml: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        settled(toml, {"GITHUB_TOKEN": CANARY})
+    assert "GITHUB_TOKEN" in str(caught.value) and "end in API_KEY" in str(caught.value)
+    assert CANARY not in str(caught.value)
+    assert settled(toml, {"GITHUB_TOKEN": CANARY}, trusted=True).roles
+    assert settled(toml, {}, {"GITHUB_TOKEN": "of the folder"}).roles
+
+
 PLACES = st.sampled_from(["nowhere", "environment", ".env", "both"])
 
 
@@ -325,7 +335,7 @@ def test_no_mixture_sends_a_key_of_the_environment_to_the_folders_address(
     environment, dotenv = {}, {}
     for name, place, value in (
         ("TAOTOKEN_API_KEY", key, "secret-1"),
-        ("OWN_KEY", own_key, "secret-2"),
+        ("OWN_API_KEY", own_key, "secret-2"),
         ("TAOTOKEN_BASE_URL", url, "https://{}.example"),
     ):
         if place in {"environment", "both"}:
@@ -333,7 +343,7 @@ def test_no_mixture_sends_a_key_of_the_environment_to_the_folders_address(
         if place in {".env", "both"}:
             dotenv[name] = value.format("folder") + ("-of-the-folder" if value.startswith("secret") else "")
     toml = '[gateway]\nbase_url = "https://folder.example"\n' if gateway else ""
-    toml += '[profiles.p]\nkey_env = "OWN_KEY"\n' + ('base_url = "https://folder.example"' if own else "")
+    toml += '[profiles.p]\nkey_env = "OWN_API_KEY"\n' + ('base_url = "https://folder.example"' if own else "")
     try:
         models = settled(toml, environment, dotenv)
     except InvalidInput:
