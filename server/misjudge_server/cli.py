@@ -185,7 +185,7 @@ def runs(
     patient = request.model_copy(update={"wait_s": TO_THE_END_S})
     result = _carry_out(lambda deps: with_progress(deps, partial(manage_runs, patient)))
     _show(result, as_json)
-    if request.action in {"wait", "resume", "retry"}:
+    if request.action in {"wait", "resume"} or (request.action == "retry" and result.runs[0].failed):
         _fail_unless_done(result.runs[0])
 
 
@@ -338,7 +338,7 @@ def _announce(request: requests.JudgeRequest, deps: Deps) -> None:
 
     spec = choose_judge(request.judge, request.form, request.language, deps.models, to_ask=not request.dry_run)
     if spec.kind == "gateway":
-        announce(f"asking {asked_at(spec, deps.models)}")
+        announce(f"{'would ask' if request.dry_run else 'asking'} {asked_at(spec, deps.models)}")
         for name in deps.models.leftovers:
             announce(f"{name} is set and has no say here")
 

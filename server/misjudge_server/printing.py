@@ -266,7 +266,9 @@ def _provenance(found: ProvenanceSection) -> str:
 
 
 def _money(cost: float | None, sources: Sequence[str]) -> str:
-    return "unknown (no price)" if cost is None else f"{cost:.4f} USD (price: {', '.join(sources) or 'not stated'})"
+    if cost is None:
+        return f"unknown ({'usage not stated' if sources else 'no price'})"
+    return f"{cost:.4f} USD (price: {', '.join(sources) or 'not stated'})"
 
 
 def _buckets_table(buckets: tuple[Bucket, ...]) -> Table:

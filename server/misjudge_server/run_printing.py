@@ -9,7 +9,7 @@ from rich.text import Text
 
 from misjudge_server.printing import console, print_result, summarize_next
 from misjudge_tools.ping import PingReport, RolePing
-from misjudge_tools.results import JudgeResult, RunList, RunReport
+from misjudge_tools.results import LIMIT_REACHED, JudgeResult, RoleUse, RunList, RunReport
 
 __all__ = ["print_result"]
 
@@ -28,6 +28,8 @@ def _(result: JudgeResult) -> None:
     console.print(Text(f"{result.judge}, {result.form}: {run.state}, {_asked(run)}{kept}{cached}{lost}"))
     if run.reason:
         console.print(Text(run.reason))
+    if (run.reason or "").startswith(LIMIT_REACHED):
+        console.print(f"Go on with: misjudge runs resume {run.run}, and the higher limit")
     if run.done:
         console.print(summarize_next(run.audit))
 
@@ -63,17 +65,23 @@ def _details(run: RunReport) -> Iterator[str]:
         yield "stages: " + ", ".join(f"{stage.stage} {stage.done} of {stage.total}" for stage in run.stages)
     for use in run.spent:
         cost = "cost not known" if use.cost is None else f"{use.cost:.4f} USD"
-        yield f"{use.role}: {use.calls} requests, {use.input_tokens or 0} + {use.output_tokens or 0} tokens, {cost}"
+        yield f"{use.role}: {use.calls} requests, {_tokens(use)}, {cost}"
     if run.from_cache:
         yield f"{run.from_cache} replies came from other audits, at no cost"
     if run.limits:
-        yield "limits: " + ", ".join(f"{name}={value:g}" for name, value in run.limits.items())
+        yield "limits: " + ", ".join(f"{name}={value:.15g}" for name, value in run.limits.items())
     if run.eta_s:
         yield f"about {run.eta_s:.0f} s left at the pace of the last minute"
     if run.failed:
         yield f"{run.failed} cells were asked and got no reply: misjudge runs retry {run.run}"
     for group in run.errors:
         yield f"{group.error}: {group.attempts} requests, the last at {group.last_at}"
+
+
+def _tokens(use: RoleUse) -> str:
+    if use.input_tokens is None or use.output_tokens is None:
+        return "tokens not stated"
+    return f"{use.input_tokens} + {use.output_tokens} tokens"
 
 
 def _what(run: RunReport) -> str:

@@ -86,3 +86,9 @@ def _refuse_of_dotenv(variables: Variables) -> None:
     ):
         if variables.dotenv.get(name) and not variables.environment.get(name):
             raise InvalidInput(f"{name} comes from .env, by which {harm}. Set it in the environment.")
+    store = variables.find(STORE_VARIABLE)
+    if store is not None and store.place == DOTENV and "://" in store.value and not store.value.startswith("sqlite"):
+        raise InvalidInput(
+            f"{STORE_VARIABLE} comes from .env and is a database elsewhere, to which this folder would have your records "
+            "sent. Set it in the environment, or name a file."
+        )

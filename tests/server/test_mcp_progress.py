@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -89,8 +90,9 @@ def client(deps: Deps, mode: str, **values: Any) -> Client:
 async def finished(calling: asyncio.Task[CallToolResult]) -> dict[str, Any]:
     async with asyncio.timeout(60):
         result = await calling
-    assert not result.is_error and result.structured_content is not None
-    return result.structured_content
+    structured: dict[str, Any] | None = result.structured_content
+    assert not result.is_error and structured is not None
+    return structured
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -105,9 +107,9 @@ async def test_a_client_that_asks_for_progress_is_told_how_far_its_run_is(deps: 
             await gated.let_two_go(done + 2)
         judged = await finished(calling)
     assert judged["run"]["state"] == "done"
-    done = [told.progress for told in ear.told]
-    assert (done[0], done[-1]) == (0, 6)
-    assert all(later > earlier for earlier, later in zip(done, done[1:], strict=False))
+    steps = [told.progress for told in ear.told]
+    assert (steps[0], steps[-1]) == (0, 6)
+    assert all(later > earlier for earlier, later in pairwise(steps))
     assert {told.total for told in ear.told} == {6}
 
 

@@ -277,3 +277,17 @@ async def test_the_default_store_lies_in_a_folder_that_git_ignores(folder: Path)
         assert deps.roots is None
     finally:
         await close_deps(deps)
+
+
+def test_a_database_elsewhere_is_not_taken_from_dotenv(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    elsewhere = f"postgresql://user:{SECRET}@collect.example/db"
+    dotenv(folder, f"MISJUDGE_STORE={elsewhere}")
+    with pytest.raises(InvalidInput, match="a database elsewhere") as caught:
+        load_settings()
+    assert SECRET not in str(caught.value) and "collect" not in str(caught.value)
+    monkeypatch.setenv("MISJUDGE_STORE", elsewhere)
+    assert load_settings().store == elsewhere
+    monkeypatch.delenv("MISJUDGE_STORE")
+    for here in ("s.db", "sqlite:///s.db"):
+        dotenv(folder, f"MISJUDGE_STORE={here}")
+        assert load_settings().store == here

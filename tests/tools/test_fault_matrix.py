@@ -38,6 +38,7 @@ ENVIRONMENT = {
     "SOME_SECRET": "canary-secret",
 }
 TENANT = "canary-tenant"
+GATEWAY = f"{{server}}/{TENANT}/v1"
 TASK = "canary-task"
 SAID = ("canary-left", "canary-right")
 REPLY = "canary-reply"
@@ -62,6 +63,8 @@ PRICED = 17e-6
 """USD for the 11 and 3 tokens of every reply that states them."""
 ATTEMPT_S, CALL_S, CALLS_OF_A_CELL = 60.0, 180.0, 3
 NEVER = math.inf
+PACED = 60 / 36
+"""Seconds to the next request once a 429 has halved the rate to 30 a minute, and a reply won 6 back."""
 PLENTY = 40
 """More answers than any row takes, so that one attempt too many is seen."""
 
@@ -94,7 +97,7 @@ class Fault(NamedTuple):
     took: tuple[float, float] = (0.0, 0.0)
     changed: Mapping[str, Any] = {}
     paths: Sequence[str] | None = None
-    address: str = f"{{server}}/{TENANT}/v1"
+    address: str = GATEWAY
 
 
 GOOD = Answer()
@@ -112,33 +115,50 @@ def passes(name: str, error: str, answer: Answer, took: tuple[float, float] = FI
     return Fault(f"{name}, then well", [answer], [error, None, None], SCORED, took=took)
 
 
+def lost(name: str, error: str, attempts: int, says: str, answer: Answer, took: tuple[float, float]) -> Fault:
+    """A fault for ever that is tried again: both cells are lost after three calls each."""
+    gone = "timeout" if error == "CallTimeout" else "provider_error"
+    said = f"^2 calls got no usable reply, the last one: .*{says}"
+    return Fault(f"{name}, for ever", [answer] * PLENTY, [error] * attempts, (gone, gone), said, took)
+
+
 def transient(name: str, error: str, says: str, answer: Answer) -> Iterator[Fault]:
-    """A fault that is tried again: once, and for ever, when both cells are lost after three calls of four attempts."""
-    lost = "timeout" if error == "CallTimeout" else "provider_error"
-    reason = rf"^2 calls got no usable reply, the last one: .*{says}"
     yield passes(name, error, answer)
-    yield Fault(f"{name}, for ever", [answer] * PLENTY, [error] * 24, (lost, lost), reason, SIX_CALLS)
+    yield lost(name, error, 24, says, answer, SIX_CALLS)
 
 
 def final(name: str, error: str, says: str, answer: Answer) -> Iterator[Fault]:
     """A fault of the request, which is not tried again but when the run is resumed."""
-    lost, reason = "provider_error", "calls got no usable reply, the last one: .*"
-    yield Fault(f"{name}, then well", [answer], [error, None], (lost, "scored"), f"^1 {reason}{says}")
-    yield Fault(f"{name}, for ever", [answer] * PLENTY, [error] * 2, (lost, lost), f"^2 {reason}{says}")
+    gone, said = "provider_error", f"calls got no usable reply, the last one: .*{says}"
+    yield Fault(f"{name}, then well", [answer], [error, None], (gone, "scored"), f"^1 {said}")
+    yield Fault(f"{name}, for ever", [answer] * PLENTY, [error] * 2, (gone, gone), f"^2 {said}")
 
 
-def stopping(name: str, error: str, says: str, answer: Answer) -> Iterator[Fault]:
-    """A fault that every cell would meet: it ends the run at once, whether or not a cell was scored before."""
-    yield Fault(name, [answer] * PLENTY, [error], (None, None), says)
-    yield Fault(f"{name}, after a reply", [GOOD, *[answer] * PLENTY], [None, error], ("scored", None), says)
+def stops(name: str, error: str, says: str, answer: Answer, attempts: int = 1) -> Fault:
+    """A fault that every cell would meet: it ends the run at once."""
+    return Fault(name, [answer] * PLENTY, [error] * attempts, (None, None), says)
 
 
-def unscored(name: str, reason: str, answer: Answer, error: str | None = None, attempts: int = 1) -> Iterator[Fault]:
+def refuses(name: str, says: str, answer: Answer) -> Iterator[Fault]:
+    """The key or account is refused, from the start or after a reply."""
+    yield stops(name, "AuthRefused", says, answer)
+    yield Fault(f"{name}, after a reply", [GOOD, answer], [None, "AuthRefused"], ("scored", None), says)
+
+
+def unscored(name: str, reason: str, answer: Answer, error: str | None = None) -> Iterator[Fault]:
     """What comes again however often it is asked, so that it is a result: the run is done."""
-    seen, took = [error] * attempts, (0.0, 0.0)
-    yield Fault(f"{name}, then well", [answer] * attempts, [*seen, None], (reason, "scored"), took=took)
-    larger = {"max_tokens": 4096} if attempts == 2 else {}
-    yield Fault(f"{name}, for ever", [answer] * PLENTY, seen * 2, (reason, reason), took=took, changed=larger)
+    yield Fault(f"{name}, then well", [answer], [error, None], (reason, "scored"))
+    yield Fault(f"{name}, for ever", [answer] * PLENTY, [error] * 2, (reason, reason))
+
+
+def cut(name: str, text: str | None) -> Iterator[Fault]:
+    """A truncated reply is asked for once more, with four times the limit."""
+    answer, larger = Answer(completion(text, finish_reason="length")), {"max_tokens": 4096}
+    yield Fault(f"{name}, then whole", [answer], [None] * 3, SCORED)
+    yield Fault(f"{name}, twice", [answer] * 2, [None] * 3, ("truncated", "scored"))
+    yield Fault(f"{name}, for ever", [answer] * PLENTY, [None] * 4, ("truncated", "truncated"), changed=larger)
+    refused = [answer, failing(400, "max_tokens is too large")]
+    yield Fault(f"{name}, and more is refused", refused, [None, "RequestRefused", None], ("truncated", "scored"))
 
 
 def adapting(parameter: str, message: str, changed: Mapping[str, Any], status: int = 400) -> Fault:
@@ -147,39 +167,55 @@ def adapting(parameter: str, message: str, changed: Mapping[str, Any], status: i
     return Fault(f"{status} for {parameter}", refused, ["RequestRefused", None, None], SCORED, changed=changed)
 
 
-def other_form(address: str) -> Fault:
-    paths = [f"/{TENANT}/v1", f"/{TENANT}", f"/{TENANT}"]
-    errors = ["WrongAddress", None, None]
-    return Fault(
-        f"404 at {address}", [failing(404)], errors, SCORED, paths=paths, address=f"{{server}}/{TENANT}{address}"
-    )
+def other_form(given: str) -> Fault:
+    """An address with or without /v1 that works in its other form, which the second cell is asked at."""
+    fault = Fault(f"404 at an address that ends in {given}", [failing(404)], ["WrongAddress", None, None], SCORED)
+    return fault._replace(address=f"{{server}}{given}", paths=[f"/{TENANT}/v1", f"/{TENANT}", f"/{TENANT}"])
 
 
 def limited(**headers: str) -> Answer:
     return failing(429)._replace(headers={name.replace("_", "-"): value for name, value in headers.items()})
 
 
+ADDRESS = "Set TAOTOKEN_BASE_URL"
+REDIRECT = Answer(HTML, 302, {"Location": f"/login?{ANSWERED}"})
+ELSEWHERE = Answer(HTML, 301, {"Location": f"https://h.invalid/?{ANSWERED}"})
 SECONDS = limited(Retry_After="17")
 DATE = limited(Retry_After="Fri, 15 Jan 2027 08:02:10 GMT", Date="Fri, 15 Jan 2027 08:00:00 GMT")
 TOO_LONG = limited(Retry_After="600")
+LONGER = "longer than the deadline of 180 s"
+PAUSES = (5 * CALL_S, 5 * CALL_S)
 TOLD = "limits the rate of requests .429.. Lower the concurrency"
-LOST_CALLS = "^2 calls got no usable reply, the last one: .*"
-CUT = Answer(completion(VERDICT[:30], finish_reason="length"))
-EMPTY_CUT = Answer(completion(None, finish_reason="length"))
+PROXY = "The local proxy failed: HTTP_PROXY.* unset the variable, or set MISJUDGE_TRUST_ENV=0"
+TIMED_OUT = "did not answer within [0-9.]+ s. Try again later, or allow more time"
+LATE, STALLED = Answer(late=NEVER), Answer(late=NEVER, cut="stall")
 UNMETERED = Answer({**completion(VERDICT), "usage": None})
 AWAY = r"failed to answer \({}\). Try again later"
 BROKE = "broke before its answer was whole. Try again later"
 
 FAULTS: Sequence[Fault] = [
     Fault("no fault", [], [None, None], SCORED),
-    *stopping("401", "AuthRefused", r"\(401\). Check that TAOTOKEN_API_KEY holds", failing(401)),
-    *stopping("403", "AuthRefused", r"\(403\). Check which models the key may use", Answer(HTML, 403)),
-    *stopping("402", "AuthRefused", "no credit left .* Top it up", failing(402)),
-    *stopping("429 for want of credit", "AuthRefused", "Top it up", failing(429, code="insufficient_quota")),
-    *stopping("401 with status 200", "AuthRefused", "TAOTOKEN_API_KEY", failing(200, code=401)),
-    Fault("a web page", [Answer(HTML)] * PLENTY, ["WrongAddress"], (None, None), "web page. Set TAOTOKEN_BASE_URL"),
-    passes("a web page after a reply", "ProviderFailed", Answer(HTML))._replace(
-        answers=[GOOD, Answer(HTML)], errors=[None, "ProviderFailed", None]
+    *refuses("401", r"\(401\). Check that TAOTOKEN_API_KEY holds", failing(401)),
+    *refuses("403", r"\(403\). Check which models the key may use", Answer(HTML, 403)),
+    *refuses("402", "no credit left .* Top it up", failing(402)),
+    *refuses("429 for want of credit", "no credit left .* Top it up", failing(429, code="insufficient_quota")),
+    *refuses("401 with status 200", r"\(401\). Check that TAOTOKEN_API_KEY holds", failing(200, code=401)),
+    stops("a web page", "WrongAddress", f"a web page. {ADDRESS}", Answer(HTML)),
+    stops("a redirect to a web page", "WrongAddress", f"302 .* {ADDRESS}", REDIRECT),
+    stops("a redirect to another host", "WrongAddress", f"301 .* {ADDRESS}", ELSEWHERE),
+    stops("404 in both forms", "WrongAddress", rf"\(404\). {ADDRESS}", Answer(HTML, 404), attempts=2),
+    stops("405", "WrongAddress", rf"\(405\). {ADDRESS}", failing(405)),
+    stops("/v1/v1", "", f"twice, as in /v1/v1; keep one. {ADDRESS}", GOOD, attempts=0)._replace(
+        address=f"{GATEWAY}/v1"
+    ),
+    other_form(f"/{TENANT}"),
+    other_form(f"/{TENANT}/v1"),
+    Fault(
+        "a web page and a 404 after a reply",
+        [GOOD, Answer(HTML), failing(404)],
+        [None, "ProviderFailed", "ProviderFailed", None],
+        SCORED,
+        took=(0.75, 1.5),
     ),
     Fault(
         "web pages after a reply, for ever",
@@ -188,38 +224,6 @@ FAULTS: Sequence[Fault] = [
         ("scored", "provider_error"),
         "^1 calls got no usable reply, the last one: .*has answered before.* Try again later",
         (SIX_CALLS[0] / 2, SIX_CALLS[1] / 2),
-    ),
-    Fault(
-        "a redirect to a web page",
-        [Answer(HTML, 302, {"Location": f"/login?{ANSWERED}"})] * PLENTY,
-        ["WrongAddress"],
-        (None, None),
-        "status 302 .* Set TAOTOKEN_BASE_URL",
-    ),
-    Fault(
-        "a redirect to another host",
-        [Answer(HTML, 301, {"Location": f"https://h.invalid/?{ANSWERED}"})] * PLENTY,
-        ["WrongAddress"],
-        (None, None),
-        "status 301 .* Set TAOTOKEN_BASE_URL",
-    ),
-    other_form(""),
-    other_form("/v1"),
-    Fault(
-        "404 in both forms",
-        [Answer(HTML, 404)] * PLENTY,
-        ["WrongAddress"] * 2,
-        (None, None),
-        r"base URL \(404\). Set TAOTOKEN_BASE_URL",
-    ),
-    Fault("405", [failing(405)] * PLENTY, ["WrongAddress"], (None, None), r"\(405\). Set TAOTOKEN_BASE_URL"),
-    Fault(
-        "/v1/v1",
-        [],
-        [],
-        (None, None),
-        "a version twice, as in /v1/v1; keep one. Set TAOTOKEN_BASE_URL",
-        address=f"{{server}}/{TENANT}/v1/v1",
     ),
     *final("400", "RequestRefused", r"\(400\). Check the model name and its parameters", failing(400)),
     *final("an unknown model", "RequestRefused", "does not offer this model .*spelling", failing(404, "Unknown model")),
@@ -244,8 +248,8 @@ FAULTS: Sequence[Fault] = [
         "400 for whatever is sent, for ever",
         [failing(400, "no temperature, max_tokens, max_completion_tokens, response_format")] * PLENTY,
         ["RequestRefused"] * 7,
-        ("provider_error",) * 2,
-        LOST_CALLS + r"\(400\). Check the model name and its parameters",
+        ("provider_error", "provider_error"),
+        r"^2 calls got .*\(400\). Check the model name and its parameters",
         changed={"temperature": None, "max_tokens": None, "response_format": None},
     ),
     *transient("408", "CallTimeout", r"\(408\). Try again later", failing(408)),
@@ -256,11 +260,6 @@ FAULTS: Sequence[Fault] = [
     *transient("503", "ProviderFailed", AWAY.format(503), failing(503)),
     *transient("504", "ProviderFailed", AWAY.format(504), Answer("", 504)),
     *transient("529", "ProviderFailed", AWAY.format(529), failing(529)),
-    *[
-        passes(str(status), "ProviderFailed", failing(status))
-        for status in range(501, 529)
-        if status not in {502, 503, 504}
-    ],
     *transient("an error with 200", "ProviderFailed", "an error in place of a reply", failing(200)),
     *transient("junk for JSON", "ProviderFailed", "not JSON. Try again later", Answer(f"{{choices: {ECHO}")),
     *transient("choices missing", "ProviderFailed", "no choices. Try again later", Answer({"object": ECHO})),
@@ -268,86 +267,36 @@ FAULTS: Sequence[Fault] = [
     *transient("choices empty", "ProviderFailed", "no choices", Answer({"choices": [], "note": ECHO})),
     *transient("a reset before the body", "Unreachable", BROKE, Answer(cut="reset")),
     *transient("a reset inside the body", "Unreachable", BROKE, Answer(cut="mid_body")),
-    *transient(
-        "broken compression", "Unreachable", BROKE, Answer(ECHO.encode(), headers={"Content-Encoding": "gzip"})
-    ),
-    Fault(
-        "a dead proxy, for ever",
-        [],
-        ["Unreachable"] * 24,
-        ("provider_error",) * 2,
-        LOST_CALLS + "The local proxy failed: HTTP_PROXY.*unset the variable, or set MISJUDGE_TRUST_ENV=0",
-        SIX_CALLS,
-        address="http://gateway.invalid/api",
-    ),
-    passes("429", "RateLimited", limited()),
-    # The rate halves at each: 4 s apart, then 8, then the lowest, 10.
-    Fault(
-        "429, for ever", [limited()] * PLENTY, ["RateLimited"] * 24, ("provider_error",) * 2, LOST_CALLS + TOLD, (212.2, 212.6)
-    ),
-    passes("429 with Retry-After in seconds", "RateLimited", SECONDS, (17, 17)),
-    Fault(
-        "429 with Retry-After in seconds, for ever",
-        [SECONDS] * PLENTY,
-        ["RateLimited"] * 24,
-        ("provider_error",) * 2,
-        LOST_CALLS + TOLD,
-        (23 * 17, 23 * 17),
-    ),
-    passes("429 with Retry-After as a date", "RateLimited", DATE, (130, 130)),
-    Fault(
-        "429 with Retry-After as a date, for ever",
-        [DATE] * PLENTY,
-        ["RateLimited"] * 12,
-        ("provider_error",) * 2,
-        LOST_CALLS + TOLD + ".*asks to wait 130 s, longer than the deadline of 180 s",
-        (11 * 130, 11 * 130),
-    ),
-    Fault("429 with Retry-After beyond the deadline, then well", [TOO_LONG], ["RateLimited", None, None], SCORED, None, (180, 182)),
-    Fault(
-        "429 with Retry-After beyond the deadline, for ever",
-        [TOO_LONG] * PLENTY,
-        ["RateLimited"] * 6,
-        ("provider_error",) * 2,
-        LOST_CALLS + TOLD + ".*asks to wait 600 s, longer than the deadline of 180 s",
-        (5 * CALL_S, 5 * CALL_S),
+    *transient("broken compression", "Unreachable", BROKE, Answer(ECHO.encode(), headers={"Content-Encoding": "gzip"})),
+    lost("a dead proxy", "Unreachable", 24, PROXY, GOOD, SIX_CALLS)._replace(address="http://gateway.invalid/api"),
+    passes("429", "RateLimited", limited(), (0.25 + PACED, 0.5 + PACED)),
+    # The rate halves at each: they come 0.25-0.5 s apart, then 4, then 8, then 10, the lowest.
+    lost("429", "RateLimited", 24, TOLD, limited(), (212.25, 212.5)),
+    passes("429 with Retry-After in seconds", "RateLimited", SECONDS, (17 + PACED, 17 + PACED)),
+    lost("429 with Retry-After in seconds", "RateLimited", 24, TOLD, SECONDS, (23 * 17, 23 * 17)),
+    passes("429 with Retry-After as a date", "RateLimited", DATE, (130 + PACED, 130 + PACED)),
+    lost("429 with Retry-After as a date", "RateLimited", 12, f"{TOLD}.* wait 130 s, {LONGER}", DATE, (1430, 1430)),
+    # The call ends at once, the other cell waits for as long as a call may take, then the first is asked again.
+    passes("429 with Retry-After beyond the deadline", "RateLimited", TOO_LONG, (CALL_S + PACED, CALL_S + PACED)),
+    lost(
+        "429 with Retry-After beyond the deadline", "RateLimited", 6, f"{TOLD}.* wait 600 s, {LONGER}", TOO_LONG, PAUSES
     ),
     passes("503 with Retry-After zero", "ProviderFailed", failing(503)._replace(headers={"Retry-After": "0"})),
-    Fault("a slow first byte in time", [Answer(late=59)], [None, None], SCORED, None, (59, 59)),
-    passes("a slow first byte", "CallTimeout", Answer(late=NEVER), (60.25, 60.5)),
-    passes("a stalled stream", "CallTimeout", Answer(late=NEVER, cut="stall"), (60.25, 60.5)),
-    *[
-        Fault(
-            f"{name}, for ever",
-            [answer] * PLENTY,
-            ["CallTimeout"] * 18,
-            ("timeout",) * 2,
-            LOST_CALLS + "did not answer within [0-9.]+ s. Try again later, or allow more time",
-            (6 * CALL_S, 6 * CALL_S),
-        )
-        for name, answer in (
-            ("a slow first byte", Answer(late=NEVER)),
-            ("a stalled stream", Answer(late=NEVER, cut="stall")),
-        )
-    ],
+    Fault("a slow first byte in time", [Answer(late=59)], [None, None], SCORED, took=(59, 59)),
+    Fault("a slow stream in time", [Answer(late=59, cut="stall")], [None, None], SCORED, took=(59, 59)),
+    passes("a slow first byte", "CallTimeout", LATE, (60.25, 60.5)),
+    lost("a slow first byte", "CallTimeout", 18, TIMED_OUT, LATE, (6 * CALL_S, 6 * CALL_S)),
+    passes("a stalled stream", "CallTimeout", STALLED, (60.25, 60.5)),
+    lost("a stalled stream", "CallTimeout", 18, TIMED_OUT, STALLED, (6 * CALL_S, 6 * CALL_S)),
     Fault(
         "failing in four ways, then well",
         [failing(500), Answer(cut="reset"), Answer("{"), failing(408)],
         ["ProviderFailed", "Unreachable", "ProviderFailed", "CallTimeout", None, None],
         SCORED,
-        None,
-        (1.75, 3.5),
+        took=(1.75, 3.5),
     ),
-    Fault("cut at the limit, then whole", [CUT], [None, None, None], SCORED),
-    *unscored("cut at four times the limit too", "truncated", CUT, attempts=2),
-    Fault("cut before its first word, then whole", [EMPTY_CUT], [None, None, None], SCORED),
-    *unscored("cut before its first word", "truncated", EMPTY_CUT, attempts=2),
-    Fault(
-        "cut at the limit, and more is refused",
-        [CUT, failing(400, "max_tokens is too large")],
-        [None, "RequestRefused", None],
-        ("truncated", "scored"),
-    ),
+    *cut("cut at the limit", VERDICT[:30]),
+    *cut("cut before the first word", None),
     *unscored("a refusal", "refused", Answer(completion(None, refusal=f"{REPLY}: I will not."))),
     *unscored("a filtered reply", "refused", Answer(completion(REPLY, finish_reason="content_filter"))),
     *unscored("a filtered prompt", "refused", failing(400, code="content_filter")),
@@ -400,16 +349,20 @@ def dead_proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def everything_logged(logged: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
-    for library in ("openai", "openai._base_client", "httpx2", "httpcore2", "aiohttp", "asyncio"):
-        logged.set_level(logging.DEBUG, logger=library)
     # At DEBUG it logs the rows that a query finds; nothing but an explicit wish brings it there.
     logged.set_level(logging.INFO, logger="sqlalchemy.engine")
+    # After it, since the level of the last is also that of all that is caught.
+    for library in ("openai", "openai._base_client", "httpx2", "httpcore2", "aiohttp", "asyncio"):
+        logged.set_level(logging.DEBUG, logger=library)
     return logged
 
 
+# openai hands aiohttp the login of a proxy in a form that aiohttp wants no more.
+@pytest.mark.filterwarnings("ignore:BasicAuth is deprecated:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:The 'proxy_auth' parameter is deprecated:DeprecationWarning")
 @pytest.mark.usefixtures("dead_proxy")
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
-async def test_a_fault_costs_bounded_attempts_and_time_is_stored_as_it_was_and_shows_nothing_secret(
+async def test_a_fault_costs_bounded_attempts_and_time_and_is_stored_without_a_leak(
     fault: Fault, one_pair: Path, tmp_path: Path, everything_logged: pytest.LogCaptureFixture
 ) -> None:
     clock = _Clock()
@@ -418,12 +371,11 @@ async def test_a_fault_costs_bounded_attempts_and_time_is_stored_as_it_was_and_s
         models = keyed(fault.address.format(server=server.base_url.removesuffix("/v1")), KEY)
         async with opened(tmp_path / "s.db", with_judge(models, price=PRICE), concurrency=1, clock=clock) as deps:
             answers = [*fault.answers, *[GOOD] * PLENTY]
-            held = _enqueue(server, answers)
-            passing = asyncio.create_task(_pass_time(server, clock, answers, held))
+            gates = _enqueue(server, answers)
+            passing = asyncio.create_task(_pass_time(server, clock, answers, gates))
             result = await judge(JudgeRequest(audit="a"), deps)
             passing.cancel()
             took = clock.now() - clock.began
-            print("REASON", result.run.reason)
             logs = rows(deps.store, "SELECT * FROM judge_logs ORDER BY rowid")
             _check_attempts(fault, logs, server.requests, answers)
             _check_verdicts(fault, deps.store, logs)
@@ -432,22 +384,17 @@ async def test_a_fault_costs_bounded_attempts_and_time_is_stored_as_it_was_and_s
     low, high = fault.took
     assert low - 1e-3 <= took <= high + 1e-3
     _check_logs(everything_logged)
-    for file in tmp_path.iterdir():
-        assert KEY.encode() not in file.read_bytes(), file.name
+    kept = (tmp_path / "s.db").read_bytes().decode("latin-1")
+    assert not [one for one in (*ENVIRONMENT.values(), PROXY_USER, TENANT, ANSWERED, THOUGHT) if one in kept]
 
 
 def _enqueue(server: LoopbackServer, answers: Sequence[Answer]) -> list[asyncio.Event]:
     """The gates of the answers that are late."""
     gates = [asyncio.Event() for _ in answers]
     for number, (answer, gate) in enumerate(zip(answers, gates, strict=True), 1):
-        headers = {"X-Request-Id": f"req-{number}", "X-Note": ECHO, "Set-Cookie": f"session={ANSWERED}"}
-        server.enqueue(
-            answer.body,
-            status=answer.status,
-            headers={**headers, **answer.headers},
-            hold=gate if answer.late else None,
-            cut=answer.cut,
-        )
+        usual = {"X-Request-Id": f"req-{number}", "X-Note": ECHO, "Set-Cookie": f"session={ANSWERED}"}
+        headers, hold = {**usual, **answer.headers}, gate if answer.late else None
+        server.enqueue(answer.body, status=answer.status, headers=headers, hold=hold, cut=answer.cut)
     return gates
 
 
@@ -477,6 +424,7 @@ def _check_attempts(
         assert log["request_id"] == (wanted if answered else None)
         stated = log["error"] is None and answer.status == 200 and answer.body["usage"] is not None
         assert log["est_cost"] == (pytest.approx(PRICED) if stated else None)
+        assert log["price_source"] == (PRICE.source if log["error"] is None else None)
     assert all(0 <= log["latency_ms"] <= ATTEMPT_S * 1000 for log in logs)
     sent = [json.loads(log["params"]) for log in logs]
     assert all(params["model"] == "judge-m" for params in sent)
@@ -503,17 +451,16 @@ def _check_numbers(logs: Sequence[dict[str, Any]]) -> None:
 
 
 def _check_verdicts(fault: Fault, store: Store, logs: Sequence[dict[str, Any]]) -> None:
-    found = {verdict["order_shown"]: verdict for verdict in rows(store, "SELECT * FROM verdicts")}
-    wanted = {order: became for order, became in zip(("AB", "BA"), fault.cells, strict=True) if became is not None}
-    assert found.keys() == wanted.keys()
-    for order, became in wanted.items():
-        verdict, last = found[order], [log for log in logs if log["order_shown"] == order][-1]
-        scored = became == "scored"
-        stated = [verdict[name] for name in ("status", "winner", "unscored_reason", "log_id")]
-        reason = None if scored else became
-        assert stated == ["scored" if scored else "unscored", order[0] if scored else None, reason, last["log_id"]]
-        assert last["unscored_reason"] == reason
-        assert (last["reply_key"] is not None) == scored, "nothing else may be served again"
+    verdicts = rows(store, "SELECT * FROM verdicts ORDER BY order_shown")
+    wanted = [(order, became) for order, became in zip(("AB", "BA"), fault.cells, strict=True) if became is not None]
+    assert [verdict["order_shown"] for verdict in verdicts] == [order for order, _ in wanted]
+    for verdict, (order, became) in zip(verdicts, wanted, strict=True):
+        last = [log for log in logs if log["order_shown"] == order][-1]
+        reason = None if became == "scored" else became
+        assert (verdict["log_id"], last["unscored_reason"]) == (last["log_id"], reason)
+        stated = (verdict["status"], verdict["winner"], verdict["unscored_reason"])
+        assert stated == (("scored", order[0], None) if reason is None else ("unscored", None, reason))
+        assert (last["reply_key"] is None) == (reason is not None), "nothing else may be served again"
     assert sum(log["reply_key"] is not None for log in logs) == fault.cells.count("scored")
 
 
@@ -544,7 +491,7 @@ def _check_store(store: Store) -> None:
 
 
 def _check_logs(logged: pytest.LogCaptureFixture) -> None:
-    assert "sqlalchemy.engine.Engine" in {record.name for record in logged.records}
+    assert {"misjudge_tools", "sqlalchemy"} <= {record.name.partition(".")[0] for record in logged.records}
     for record in logged.records:
         assert "canary" not in record.getMessage() + repr(record.__dict__), record.name
     assert "canary" not in logged.text

@@ -253,6 +253,7 @@ async def test_other_criteria_make_another_question_and_another_name_of_the_task
     judged: Deps, prompt_judge: PromptJudge, field: str
 ) -> None:
     record = pair_record("p", "Cancel order 1.", SAID)
+    assert record.task is not None
     other = record.model_copy(update={"task": record.task.model_copy(update={field: "Be kind."})})
     both(judged.store, [record], [other])
     stored(judged.store, [pair_record("renamed", "Cancel order 1.", SAID, "A")], "c")
@@ -332,9 +333,10 @@ async def test_served_replies_use_up_no_limit(tmp_path: Path, prompt_judge: Prom
 async def test_served_replies_of_an_earlier_sitting_use_up_no_limit_either(
     judged: Deps, prompt_judge: PromptJudge
 ) -> None:
-    both(judged.store, list(pair_records(3)), list(pair_records(6)))
+    both(judged.store, list(pair_records(10)), list(pair_records(12)))
     await judge(asked("a"), judged)
-    run = (await judge(asked("b", max_calls=1), judged)).run
-    assert (run.state, len(prompt_judge.asked)) == ("cancelled", 7)
-    (report,) = (await manage_runs(RunsRequest(action="resume", run=run.run, max_calls=6), judged)).runs
-    assert (report.state, report.done, report.from_cache, report.spent[0].calls) == ("done", 12, 6, 6)
+    run = (await judge(asked("b", max_calls=3), judged)).run
+    assert (run.state, len(prompt_judge.asked)) == ("cancelled", 23)
+    assert run.from_cache > 0
+    (report,) = (await manage_runs(RunsRequest(action="resume", run=run.run, max_calls=4), judged)).runs
+    assert (report.state, report.done, report.from_cache, report.spent[0].calls) == ("done", 24, 20, 4)

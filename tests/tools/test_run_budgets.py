@@ -90,7 +90,9 @@ def trials(number: int) -> list[Record]:
 
 
 def planned_order(store: Store, run: str) -> list[str]:
-    return [row["cell_id"] for row in rows(store, "SELECT cell_id FROM cells WHERE run_id = :run ORDER BY seq", run=run)]
+    return [
+        row["cell_id"] for row in rows(store, "SELECT cell_id FROM cells WHERE run_id = :run ORDER BY seq", run=run)
+    ]
 
 
 async def test_max_calls_is_kept_exactly_and_the_run_ends_cleanly_and_says_so(
@@ -170,7 +172,9 @@ async def test_max_usd_per_task_leaves_out_only_that_task(dear: Deps, prompt_jud
     assert reason.startswith("limit reached: max_usd_per_task is used up for 1 of the tasks; 14 of 20 cells are done.")
     by_pair = "SELECT pair_id, COUNT(*) AS n FROM verdicts GROUP BY pair_id"
     done = {row["pair_id"]: row["n"] for row in rows(dear.store, by_pair)}
-    assert {pair: n for pair, n in done.items() if pair.startswith("p")} == dict.fromkeys([f"p{n}" for n in range(6)], 2)
+    assert {pair: n for pair, n in done.items() if pair.startswith("p")} == dict.fromkeys(
+        [f"p{n}" for n in range(6)], 2
+    )
     assert sum(n for pair, n in done.items() if pair.startswith("trial")) == 2
     again = await ask_runs(dear, "resume", result.run.run)
     assert (again.state, again.reason, len(prompt_judge.asked)) == ("cancelled", reason, 14)
@@ -305,7 +309,7 @@ async def test_more_than_200_paid_calls_need_max_calls_or_max_usd(dear: Deps, pr
     stored(dear.store, pair_records(101))
     before = dump(dear.store)
     for other in ({}, {"max_tokens": 10**6}, {"deadline_s": 60}, {"max_usd_per_task": 1}):
-        with pytest.raises(InvalidInput, match=r"takes 202 calls .* max_calls=202 or max_usd, or with dry_run=true"):
+        with pytest.raises(InvalidInput, match=r"takes 202 calls .* max_calls=202 .*or max_usd, or with dry_run=true"):
             await judge(asked(**other), dear)
     assert dump(dear.store) == before
     planned = await judge(asked(dry_run=True), dear)
@@ -346,8 +350,8 @@ async def test_a_plan_says_its_calls_and_what_they_cost_at_most(dear: Deps, prom
     assert (count(dear.store, "runs"), len(prompt_judge.asked)) == (0, 0)
     result = await judge(asked(max_calls=260), dear)
     (use,) = result.run.spent
+    assert use.cost is not None and use.cost < planned.most_cost
     assert use.cost == pytest.approx(260 * CALL_USD)
-    assert use.cost < planned.most_cost
     nothing_left = (await judge(asked(dry_run=True), dear)).run
     assert (nothing_left.total, nothing_left.most_cost) == (0, 0)
 
@@ -403,3 +407,38 @@ async def test_a_pair_given_with_its_trajectories_takes_the_same_limits(dear: De
     assert (again.state, len(prompt_judge.asked)) == ("done", 2)
     planned = await run_pair(request.model_copy(update={"dry_run": True, "repeats": 3}), dear)
     assert (planned.run.state, planned.run.total, planned.run.limits) == ("planned", 4, {"max_calls": 1, "max_usd": 1})
+
+
+async def test_a_run_whose_price_is_known_no_more_is_not_taken_up_under_a_limit_in_usd(
+    tmp_path: Path, prompt_judge: PromptJudge
+) -> None:
+    async with opened(tmp_path / "s.db", priced(prompt_judge.base_url)) as deps:
+        stored(deps.store, pair_records(5))
+        run = (await judge(asked(max_usd=2.5 * CALL_USD), deps)).run.run
+    async with opened(tmp_path / "s.db", priced(prompt_judge.base_url, None)) as deps:
+        report = await ask_runs(deps, "resume", run)
+        assert (report.state, report.done) == ("failed", 3)
+        assert (report.reason or "").startswith("max_usd cannot be kept: the price of 'judge-m' is not known.")
+    assert len(prompt_judge.asked) == 3
+
+
+async def test_calls_that_wait_for_room_in_a_limit_are_not_made_once_the_run_is_cancelled(
+    judged: Deps, prompt_judge: PromptJudge
+) -> None:
+    stored(judged.store, pair_records(10))
+    prompt_judge.gate.clear()
+    run = (await judge(asked(max_tokens=10 * CALL_TOKENS, wait_s=0), judged)).run.run
+    await prompt_judge.received(1)
+    await ask_runs(judged, "cancel", run, wait_s=0)
+    prompt_judge.gate.set()
+    report = await ask_runs(judged, "wait", run)
+    assert (report.state, report.done, report.reason) == ("cancelled", 1, "stopped; resume it to go on")
+    assert len(prompt_judge.asked) == 1
+
+
+async def test_calls_that_wait_for_room_in_a_limit_are_not_made_once_the_key_was_refused(tmp_path: Path) -> None:
+    async with PromptJudge() as server, opened(tmp_path / "s.db", keyed(server.base_url, "sk-wrong")) as deps:
+        stored(deps.store, pair_records(10))
+        result = await judge(asked(max_tokens=10 * CALL_TOKENS), deps)
+        assert (result.run.state, result.run.done) == ("failed", 0)
+        assert len(server.asked) == 1

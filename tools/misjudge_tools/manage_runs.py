@@ -14,7 +14,7 @@ from misjudge_tools.judging.choice import JudgingSpec, pricing_of
 from misjudge_tools.requests import RunsRequest
 from misjudge_tools.results import RunList, RunReport
 from misjudge_tools.runs.budget import refuse_unpriced
-from misjudge_tools.runs.planning import budget_json, budget_of
+from misjudge_tools.runs.planning import budget_of, set_limits
 from misjudge_tools.runs.report import carry_out, run_report, standing, watch
 
 SHOWN = 20
@@ -74,14 +74,10 @@ async def _go_on(report: RunReport, request: RunsRequest, deps: Deps) -> RunRepo
 
 
 def _set_limits(run_id: str, request: RunsRequest, deps: Deps) -> None:
-    """New limits take the place of the old ones of their kind. Raises InvalidInput for USD without a price."""
+    """Raises InvalidInput for a limit in USD without a known price."""
     wanted = budget_of(request)
-    if wanted.unlimited:
-        return
     with deps.store.write() as connection:
         run = run_records.read_run(connection, run_id)
         spec = JudgingSpec.model_validate_json(run.request_json)
         refuse_unpriced(wanted, pricing_of(spec, deps.models), spec.model)
-        before = {} if run.budget_json is None else wanted.model_validate_json(run.budget_json).model_dump()
-        merged = {**before, **wanted.model_dump(exclude_none=True)}
-        run_records.set_budget(connection, run_id, budget_json(wanted.model_validate(merged)))
+        set_limits(connection, run, wanted)

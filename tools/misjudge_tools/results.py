@@ -67,7 +67,7 @@ class RunReport(Value):
     stages: tuple[StageDone, ...] = ()
     spent: tuple[RoleUse, ...] = ()
     from_cache: int = 0
-    limits: dict[str, float] = Field(default_factory=dict)
+    limits: dict[str, int | float] = Field(default_factory=dict)
     most_cost: float | None = None
     eta_s: float | None = None
     unscored: dict[str, int] = Field(default_factory=dict)

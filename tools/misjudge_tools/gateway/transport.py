@@ -59,6 +59,9 @@ class Transport:
         except (httpx2.InvalidURL, UnicodeError):
             # A host name that no resolver takes, such as one with an empty or overlong part.
             return Unreachable(_NO_CONNECTION)
+        except ValueError:
+            # The login of the proxy holds a colon, which none can.
+            return Unreachable(_PROXY)
         return Answer(response.status_code, response.headers, response.content)
 
     async def aclose(self) -> None:

@@ -21,7 +21,7 @@ from misjudge_storage.types import RunState
 from misjudge_tools.gateway.clock import Clock
 from misjudge_tools.judging.session import Judged, JudgingSession
 from misjudge_tools.results import LIMIT_REACHED, record_uri
-from misjudge_tools.runs.budget import Budget, Estimate, Ledger, Refusal, Spent, Used
+from misjudge_tools.runs.budget import Budget, Estimate, Ledger, Refusal, Reservation, Spent, Used, refuse_unpriced
 from misjudge_tools.runs.feed import Feed, Work
 from misjudge_tools.runs.outage import GatewayOutage, StoreOutage
 
@@ -35,6 +35,7 @@ MOST_UNREADABLE = 4
 """A judge of which more than 20 % of the first 20 replies cannot be read stops the run."""
 UNKNOWN = Estimate(0, None)
 """Of a call that no limit asks about."""
+NOTHING = Used(0, 0.0)
 TAKEN_OVER = "another process has taken the run over"
 
 
@@ -72,7 +73,7 @@ class Execution:
             reuse=session.spec.reuse,
             only_failed=sitting.only_failed,
         )
-        self._ledger = _ledger(store, self._run, clock)
+        self._ledger = _ledger(store, self._run, session, clock)
         self._gateway_outage = GatewayOutage(clock, self._stop, self._note)
         self._store_outage = StoreOutage(clock, self._pause)
         self._replies = _FirstReplies(self._run.audit, done=0)
@@ -138,14 +139,20 @@ class Execution:
         granted = await self._ledger.reserve("judge", work.shown.task_id, estimate)
         if isinstance(granted, Refusal):
             self._refused(granted, work)
-            return
+        elif self._stop.is_set() or self._trouble is not None:  # it waited for room until the run was over
+            self._ledger.settle(granted, NOTHING)
+        else:
+            await self._ask(work, granted)
+
+    async def _ask(self, work: Work, granted: Reservation) -> None:
         used = Used(None, None)
         try:
             judged = await self._session.ask(work.cell, work.shown)
             used = judged.used
+            # Before it is settled: whoever waits for its room must see what became of it.
+            await self._take(work, judged)
         finally:
             self._ledger.settle(granted, used)
-        await self._take(work, judged)
 
     def _refused(self, refusal: Refusal, work: Work) -> None:
         if refusal.whole_run:
@@ -202,8 +209,10 @@ class Execution:
         return asyncio.wrap_future(self._store.writer.submit(work))
 
 
-def _ledger(store: Store, run: RunRow, clock: Clock) -> Ledger:
+def _ledger(store: Store, run: RunRow, session: JudgingSession, clock: Clock) -> Ledger:
+    """What the run may still use. Raises InvalidInput for a limit in USD where the price is known no more."""
     budget = Budget() if run.budget_json is None else Budget.model_validate_json(run.budget_json)
+    refuse_unpriced(budget, session.way.pricing, session.spec.model)
     with store.read() as connection:
         uses = run_progress.spent(connection, run.run_id)
         calls = run_progress.calls_made(connection, run.run_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from misjudge_storage.errors import Conflict, InvalidInput
 from misjudge_storage.hashing import canonical
 from misjudge_storage.ingest import ensure_audit, ensure_judge, ingest
 from misjudge_storage.rows import audit_id
-from misjudge_storage.run_records import PlannedCell
+from misjudge_storage.run_records import PlannedCell, RunRow
 from misjudge_storage.types import Record
 from misjudge_tools.deps import Deps
 from misjudge_tools.judging.choice import JudgingSpec, judge_of, pricing_of
@@ -104,7 +105,7 @@ def store_plan(
         cells = minus_stored(plan, stored)
         known = None if request.request_key is None else run_records.run_with_key(connection, request.request_key)
         if known is not None:
-            return _attach(connection, known, operation, spec, plan, cells)
+            return _attach(connection, known, operation, spec, plan, cells, budget)
         for run_id in run_records.runs_under_way(connection, audit):
             theirs = run_records.cell_ids(connection, run_id)
             if cells and all(cell.cell_id in theirs for cell in cells):
@@ -131,12 +132,21 @@ def budget_json(budget: Budget) -> str | None:
     return None if budget.unlimited else canonical(budget.model_dump(exclude_none=True))
 
 
+def set_limits(connection: Connection, run: RunRow, wanted: Budget) -> None:
+    """New limits take the place of the old ones of their kind; the others stay."""
+    if wanted.unlimited:
+        return
+    before = {} if run.budget_json is None else json.loads(run.budget_json)
+    merged = Budget.model_validate({**before, **wanted.model_dump(exclude_none=True)})
+    run_records.set_budget(connection, run.run_id, budget_json(merged))
+
+
 def _refuse_unbounded(spec: JudgingSpec, planned: int, budget: Budget) -> None:
     """Raises InvalidInput for a large plan to a paid gateway without a ceiling."""
     if spec.kind == "gateway" and planned > FREE_CALLS and budget.max_calls is None and budget.max_usd is None:
         raise InvalidInput(
-            f"This takes {planned} calls to a gateway that may cost money. Call again with max_calls={planned} or "
-            "max_usd, or with dry_run=true to see the plan."
+            f"This takes {planned} calls to a gateway that may cost money. Call again with max_calls={planned} "
+            f"(--max-calls {planned}) or max_usd, or with dry_run=true (--dry-run) to see the plan."
         )
 
 
@@ -147,9 +157,11 @@ def _attach(
     spec: JudgingSpec,
     plan: Sequence[PlannedCell],
     open_cells: Sequence[PlannedCell],
+    budget: Budget,
 ) -> PlannedRun:
-    """The run of a repeated call. Raises Conflict where its key was used for other work."""
+    """The run of a repeated call, under its limits. Raises Conflict where its key was used for other work."""
     run = run_records.read_run(connection, run_id)
+    set_limits(connection, run, budget)
     mine = run_records.cell_ids(connection, run_id)
     same = (run.operation, run.request_json) == (operation, spec.model_dump_json())
     if not same or any(cell.cell_id not in mine for cell in open_cells):
