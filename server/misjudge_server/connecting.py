@@ -97,8 +97,8 @@ def _refuse_other_secrets(given: Given, owner: str, key: Stated) -> None:
     if trusted or key.place != ENVIRONMENT or key.by.endswith("API_KEY"):
         return
     raise InvalidInput(
-        f"The key of {owner} is the variable {key.by} of the environment. A file of this folder may name only those that "
-        "end in API_KEY; rename it, or set MISJUDGE_CONFIG to the file's path in the environment."
+        f"The key of {owner} is the variable {key.by} of the environment. A file of this folder may name only those "
+        "that end in API_KEY; rename it, or set MISJUDGE_CONFIG to the file's path in the environment."
     )
 
 

@@ -89,6 +89,6 @@ def _refuse_of_dotenv(variables: Variables) -> None:
     store = variables.find(STORE_VARIABLE)
     if store is not None and store.place == DOTENV and "://" in store.value and not store.value.startswith("sqlite"):
         raise InvalidInput(
-            f"{STORE_VARIABLE} comes from .env and is a database elsewhere, to which this folder would have your records "
-            "sent. Set it in the environment, or name a file."
+            f"{STORE_VARIABLE} comes from .env and is a database elsewhere, to which this folder would have your "
+            "records sent. Set it in the environment, or name a file."
         )

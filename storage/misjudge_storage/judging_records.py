@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from pydantic import TypeAdapter
 from sqlalchemy import Connection, func, select, text
 from sqlalchemy import Row as Found
 
@@ -22,6 +22,8 @@ PAIRS = tables.table(tables.Pair)
 VERDICTS = tables.table(tables.Verdict)
 AUDITS = tables.table(tables.Audit)
 LOGS = tables.table(tables.JudgeLog)
+
+_MESSAGES = TypeAdapter(tuple[Message, ...])
 
 
 class AuditRow(NamedTuple):
@@ -164,7 +166,7 @@ def read_trajectory_subjects(
 
 def messages_from(stored: str | None) -> tuple[Message, ...]:
     """Messages from their stored JSON."""
-    return tuple(Message.model_validate(item) for item in json.loads(stored or "[]"))
+    return _MESSAGES.validate_json(stored or "[]")
 
 
 def _task(row: Found[Any]) -> Task:
@@ -216,16 +218,16 @@ def read_verdicts(connection: Connection, cell_ids: Sequence[str]) -> list[Store
     return [found[cell_id] for cell_id in cell_ids if cell_id in found]
 
 
-def store_result(connection: Connection, result: CellResult, lease: Lease | None = None) -> bool:
-    """Store each attempt and, once, the verdict; a cell that another run stored first keeps that verdict.
+def store_results(connection: Connection, results: Sequence[CellResult], lease: Lease | None = None) -> bool:
+    """Store each attempt and, once, each verdict; a cell that another run stored first keeps that verdict.
 
-    False where the lease is no longer held: then the verdict is left out, and the attempts are stored all the same,
+    False where the lease is no longer held: then verdicts are left out, and the attempts are stored all the same,
     since they were billed.
     """
-    insert_new(connection, tables.JudgeLog, result.logs)
+    insert_new(connection, tables.JudgeLog, [log for result in results for log in result.logs])
     if lease is not None and not holds(connection, lease):
         return False
-    insert_new(connection, tables.Verdict, [result.verdict] if result.verdict else [])
+    insert_new(connection, tables.Verdict, [result.verdict for result in results if result.verdict])
     return True
 
 

@@ -136,6 +136,15 @@ def calls_made(connection: Connection, run_id: str) -> int:
     return connection.scalar(select(func.count()).select_from(LOGS).where(*made)) or 0
 
 
+def cells_of_unknown_use(connection: Connection, run_id: str) -> list[str]:
+    """Ids of the cells of which a reply came without its usage: what it took cannot be added up."""
+    unstated = LOGS.c.input_tokens.is_(None) | LOGS.c.output_tokens.is_(None)
+    query = select(LOGS.c.cell_id).where(
+        LOGS.c.run_id == run_id, LOGS.c.cached_from.is_(None), LOGS.c.error.is_(None), unstated
+    )
+    return [cell_id for cell_id in connection.scalars(query.distinct()) if cell_id is not None]
+
+
 def recent_errors(connection: Connection, run_id: str) -> list[ErrorGroup]:
     """Failed attempts by class of error, the most frequent first."""
     attempts = func.count()

@@ -119,6 +119,16 @@ def pending(
     return [PlannedCell(*row) for row in connection.execute(query.where(tried(run_id)) if only_failed else query)]
 
 
+def planned_cells(connection: Connection, run_id: str, cell_ids: Sequence[str]) -> list[PlannedCell]:
+    """These cells of the run's plan."""
+    found: list[PlannedCell] = []
+    for start in range(0, len(cell_ids), 500):
+        some = CELLS.c.cell_id.in_(cell_ids[start : start + 500])
+        query = select(*[CELLS.c[name] for name in PlannedCell._fields]).where(CELLS.c.run_id == run_id, some)
+        found.extend(PlannedCell(*row) for row in connection.execute(query))
+    return found
+
+
 def read_run(connection: Connection, run_id: str) -> RunRow:
     """One run. Raises NotFound."""
     found = _runs(connection, RUNS.c.run_id == run_id)

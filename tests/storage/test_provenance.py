@@ -11,7 +11,7 @@ from builders import JUDGE, pair, verdict
 from misjudge_storage import leases
 from misjudge_storage.engine import Store
 from misjudge_storage.ingest import ensure_judge, ingest
-from misjudge_storage.judging_records import CellResult, store_result
+from misjudge_storage.judging_records import CellResult, store_results
 from misjudge_storage.leases import RUNS
 from misjudge_storage.provenance_records import provenance, unfinished_runs
 from misjudge_storage.rows import judge_fingerprint, verdict_row
@@ -26,7 +26,7 @@ IMPORTED = JUDGE.model_copy(update={"label": "elsewhere", "origin": "imported"})
 def put(store: Store, *results: CellResult) -> None:
     with store.write() as connection:
         for one in results:
-            store_result(connection, one)
+            store_results(connection, [one])
 
 
 def ask(store: Store, function: Any, run: PlannedRun) -> Any:

@@ -12,7 +12,7 @@ from builders import SATISFACTION, episode, lone
 from misjudge_storage import run_progress as progress
 from misjudge_storage.engine import Store
 from misjudge_storage.ingest import ensure_judge, ingest, insert_new
-from misjudge_storage.judging_records import CellResult, store_result
+from misjudge_storage.judging_records import CellResult, store_results
 from misjudge_storage.rows import cell_id, log_row
 from misjudge_storage.run_progress import ErrorGroup, Progress, RoleSpend, Stage
 from misjudge_storage.run_records import PlannedCell, create_run, pending, read_run, set_budget
@@ -26,7 +26,7 @@ MINUTE = timedelta(minutes=1)
 def put(store: Store, *results: CellResult) -> None:
     with store.write() as connection:
         for one in results:
-            assert store_result(connection, one)
+            assert store_results(connection, [one])
 
 
 def tried(run: PlannedRun, number: int, *errors: str | None) -> CellResult:

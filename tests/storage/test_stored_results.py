@@ -13,7 +13,7 @@ from builders import pair
 from misjudge_storage import leases
 from misjudge_storage.engine import Store, open_store
 from misjudge_storage.ingest import ensure_audit, ingest, insert_new
-from misjudge_storage.judging_records import CellResult, StoredReply, store_result, stored_replies
+from misjudge_storage.judging_records import CellResult, StoredReply, store_results, stored_replies
 from misjudge_storage.leases import RUNS, Lease
 from misjudge_storage.tables import JudgeLog, utc_now
 from misjudge_storage.types import Log
@@ -37,7 +37,7 @@ def taken_over(store: Store, run: PlannedRun) -> Lease:
 
 def put(store: Store, one: CellResult, lease: Lease | None = None) -> bool:
     with store.write() as connection:
-        return store_result(connection, one, lease)
+        return store_results(connection, [one], lease)
 
 
 def found(store: Store, query: str) -> list[tuple[Any, ...]]:
@@ -105,7 +105,7 @@ def test_nobody_claims_a_run_between_the_look_at_its_lease_and_the_commit(new_po
     run = planned_run(store)
     lease = claimed(store, run)
     with store.write() as connection:
-        assert store_result(connection, result(run, 0), lease)
+        assert store_results(connection, [result(run, 0)], lease)
         with store.engine.connect() as other:
             free = "SELECT run_id FROM runs FOR NO KEY UPDATE SKIP LOCKED"
             assert other.execute(text(free)).all() == []

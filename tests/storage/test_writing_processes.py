@@ -25,7 +25,7 @@ from functools import partial
 from builders import JUDGE, verdict
 from misjudge_storage import leases
 from misjudge_storage.engine import open_store
-from misjudge_storage.judging_records import CellResult, store_result
+from misjudge_storage.judging_records import CellResult, store_results
 from misjudge_storage.rows import log_row, verdict_row
 from misjudge_storage.types import Log
 
@@ -46,7 +46,8 @@ print("ready", flush=True)
 sys.stdin.readline()
 stored = 0
 for start in range(0, int(results), 64):
-    works = [partial(store_result, result=result(n), lease=lease) for n in range(start, min(start + 64, int(results)))]
+    numbers = range(start, min(start + 64, int(results)))
+    works = [partial(store_results, results=[result(n)], lease=lease) for n in numbers]
     for future in [store.writer.submit(work) for work in works]:
         stored += future.result()
     assert store.writer.submit(partial(leases.renew, lease=lease)).result().held

@@ -88,6 +88,7 @@ async def test_a_run_that_waits_out_an_outage_can_be_cancelled(tmp_path: Path) -
             stored(deps.store, pair_records(30))
             run = (await judge(asked(wait_s=0), deps)).run.run
             await clock.resting.wait()
+            await asyncio.wrap_future(deps.store.writer.submit(lambda _: None))  # the note is on its way
             paused = await ask_runs(deps, "status", run)
             assert paused.state == "running"
             assert paused.reason is not None and paused.reason.startswith("paused")

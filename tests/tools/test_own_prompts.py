@@ -26,6 +26,7 @@ from misjudge_tools.profiles import ModelSettings, Profile, PromptText
 from misjudge_tools.requests import JudgeRequest, RunPairRequest, RunsRequest
 from misjudge_tools.results import RunReport
 from misjudge_tools.run_pair import run_pair
+from misjudge_tools.runs.report import run_report
 from operations import KEY, count, dump, opened, pair_record, rows, stored, verdict_text, verdicts
 
 OWN = "Say which is better.\n---user---\nTask: {task}\n\nFirst:\n{response_a}\n\nSecond:\n{response_b}\n"
@@ -244,9 +245,12 @@ async def test_a_profile_that_is_gone_when_its_run_goes_on_is_named_and_nothing_
         run = (await judge(asked(max_calls=1), deps)).run.run
         without = strict(server).model_copy(update={"profiles": {}})
         async with opened(tmp_path / "s.db", without) as later:
-            with pytest.raises(InvalidInput, match=GONE):
-                await resumed(later, run, max_calls=10)
-            report = await resumed(later, run)
+            for limits in ({}, {"max_calls": 10}):
+                with pytest.raises(InvalidInput, match=GONE):
+                    await resumed(later, run, **limits)
+            await later.worker.start(run)  # as by a process that attaches to it
+            await later.worker.wait(run, 30)
+            report = run_report(later.store, run)
             assert (report.state, report.done) == ("failed", 1)
             assert report.reason is not None and report.reason.startswith(GONE)
         assert len(server.requests) == 1

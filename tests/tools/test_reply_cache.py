@@ -264,7 +264,7 @@ async def test_other_criteria_make_another_question_and_another_name_of_the_task
 
 
 async def test_swapped_sides_are_the_same_question_in_the_other_order(judged: Deps, prompt_judge: PromptJudge) -> None:
-    one, other = (pair_record("p", "Cancel order 1.", said) for said in (SAID, SAID[::-1]))
+    one, other = (pair_record("p", "Cancel order 1.", said) for said in (SAID, (SAID[1], SAID[0])))
     both(judged.store, [one], [other])
     await judge(asked("a", max_calls=1), judged)
     (first,) = judgements(judged.store, "a")

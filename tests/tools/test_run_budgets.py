@@ -292,17 +292,23 @@ async def test_a_limit_in_usd_without_a_known_price_is_refused_before_anything(
     [
         ({"max_tokens": 100}, r"max_tokens=100 is used up \(\d{4,} tokens spent\)"),
         ({"max_usd": 0.1}, r"max_usd=0.1 is used up \([\d.]+ USD spent\)"),
+        ({"max_usd_per_task": 0.1}, r"max_usd_per_task is used up for 3 of the tasks; 3 of 6 cells are done"),
     ],
 )
-async def test_a_call_whose_usage_is_not_stated_counts_as_its_estimate(
+async def test_a_call_whose_usage_is_not_stated_counts_as_its_estimate_also_when_the_run_goes_on(
     tmp_path: Path, limit: dict[str, float], said: str
 ) -> None:
     async with unstated(tmp_path / "s.db") as (deps, server):
         result = await judge(asked(**limit), deps)
-    assert (result.run.state, result.run.done, len(server.requests)) == ("cancelled", 1, 1)
-    (use,) = result.run.spent
-    assert (use.calls, use.input_tokens, use.output_tokens, use.cost) == (1, None, None, None)
-    assert re.search(said, result.run.reason or "")
+        assert re.search(said, result.run.reason or "")
+        done = 3 if "max_usd_per_task" in limit else 1
+        (use,) = result.run.spent
+        assert (use.calls, use.input_tokens, use.output_tokens, use.cost) == (done, None, None, None)
+        again = await ask_runs(deps, "resume", result.run.run)
+        for report in (result.run, again):
+            assert (report.state, report.done) == ("cancelled", done)
+        assert again.reason == result.run.reason
+        assert len(server.requests) == done
 
 
 async def test_more_than_200_paid_calls_need_max_calls_or_max_usd(dear: Deps, prompt_judge: PromptJudge) -> None:

@@ -84,17 +84,17 @@ async def ping(models: ModelSettings, gateways: Gateways, roles: Sequence[RoleNa
 
 async def _ping(roles: tuple[RoleName, ...], models: ModelSettings, gateways: Gateways) -> RolePing:
     profile = models.role(roles[0])
-    about = {"roles": roles, "model": profile.model, "base_url": profile.endpoint.base_url}
+    silent = RolePing(roles=roles, model=profile.model, base_url=profile.endpoint.base_url, ok=False)
     try:
         gateway = gateways.at(profile.endpoint)
     except MisjudgeError as error:
-        return RolePing(**about, ok=False, problem=str(error))
+        return silent.model_copy(update={"problem": str(error)})
     plain = await gateway.ask(_call(profile, roles[0], "Reply with the word OK.", None))
     if plain.error is not None:
-        return RolePing(**about, ok=False, problem=str(plain.error), attempts=len(plain.attempts))
+        return silent.model_copy(update={"problem": str(plain.error), "attempts": len(plain.attempts)})
     asked = await gateway.ask(_call(profile, roles[0], 'Reply with the JSON object {"ok": true}.', SCHEMA))
     findings = await asyncio.to_thread(_findings, profile, plain, asked)
-    return RolePing(**about, ok=True, latency_ms=plain.attempts[-1].latency_ms, **findings)
+    return silent.model_copy(update={"ok": True, "latency_ms": plain.attempts[-1].latency_ms, **findings})
 
 
 def _call(profile: Profile, role: RoleName, text: str, schema: str | None) -> Call:

@@ -11,12 +11,8 @@ import openai
 from misjudge_storage.errors import Unreachable
 from misjudge_tools.gateway.replies import Answer
 
-# openai adds headers from OPENAI_ORG_ID, OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS, which may hold other keys.
-_KEPT = frozenset(
-    {b"host", b"accept", b"accept-encoding", b"connection", b"user-agent", b"content-type", b"content-length"}
-)
-_TELLTALE = ("httpx2", "openai._base_client")
-"""Loggers that repeat the address, a value of the environment, and headers of the answer, which are hostile text."""
+_TELLTALE = "httpx2"
+"""The logger that repeats the address, a value of the environment."""
 _PROXY = (
     "The local proxy failed: HTTP_PROXY, HTTPS_PROXY or ALL_PROXY names one that does not answer or cannot be used. "
     "Start it, unset the variable, or set MISJUDGE_TRUST_ENV=0."
@@ -33,28 +29,30 @@ class Transport:
     """One pool of connections. Belongs to the event loop of its first request."""
 
     def __init__(self, key: str, *, trust_env: bool, connections: int) -> None:
-        async def own_headers_only(request: httpx2.Request) -> None:
-            kept = [(name, value) for name, value in request.headers.raw if name.lower() in _KEPT]
-            request.headers = httpx2.Headers([*kept, (b"authorization", f"Bearer {key}".encode())])
-
         self._http = openai.DefaultAioHttpClient(
             follow_redirects=False,
             trust_env=trust_env,
             timeout=None,
             limits=httpx2.Limits(max_connections=connections, max_keepalive_connections=connections),
-            event_hooks={"request": [own_headers_only]},
         )
-        self._client = openai.AsyncOpenAI(
-            api_key=key, base_url="https://unused.invalid", max_retries=0, http_client=self._http
+        # AsyncOpenAI above it would add headers from OPENAI_ORG_ID, OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS,
+        # which may hold other keys, and take as much CPU again as the request.
+        self._headers = httpx2.Headers(
+            {
+                "Accept": "application/json",
+                "Accept-Encoding": "gzip, deflate",
+                "Authorization": f"Bearer {key}",
+                "Content-Type": "application/json",
+                "User-Agent": "misjudge",
+            }
         )
+        self._urls: dict[str, httpx2.URL] = {}
 
     async def send(self, url: str, body: bytes) -> Answer | Unreachable:
         """POSTs JSON. The answer of any status, or why there is none; time limits are the caller's."""
         try:
-            response = await self._client.post(url, content=body, cast_to=httpx2.Response)
-        except openai.APIStatusError as error:
-            response = error.response
-        except (openai.APIConnectionError, aiohttp.ClientError, httpx2.HTTPError) as error:
+            response = await self._http.send(self._request(url, body))
+        except (aiohttp.ClientError, httpx2.HTTPError) as error:
             return _unreachable(error)
         except (httpx2.InvalidURL, UnicodeError):
             # A host name that no resolver takes, such as one with an empty or overlong part.
@@ -65,13 +63,19 @@ class Transport:
         return Answer(response.status_code, response.headers, response.content)
 
     async def aclose(self) -> None:
-        await self._client.close()
+        await self._http.aclose()
+
+    def _request(self, url: str, body: bytes) -> httpx2.Request:
+        if url not in self._urls:
+            self._urls[url] = httpx2.URL(url)
+        request = httpx2.Request("POST", self._urls[url], headers=self._headers, content=body)
+        request.headers.encoding = "ascii"  # else found out for each request anew, by decoding every header
+        return request
 
 
 def open_transport(key: str, *, trust_env: bool, connections: int) -> Transport | Unreachable:
     """A transport, or the reason why the proxy settings of the environment cannot be used."""
-    for library in _TELLTALE:
-        logging.getLogger(library).addFilter(_no_record)
+    logging.getLogger(_TELLTALE).addFilter(_no_record)
     try:
         return Transport(key, trust_env=trust_env, connections=connections)
     except (ValueError, httpx2.InvalidURL):

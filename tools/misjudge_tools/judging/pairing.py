@@ -53,7 +53,7 @@ def _blocks(message: Message) -> list[str]:
 
 def _as_text(content: str) -> str:
     """Content whose own lines cannot pass for a mark: a tool call is evidence, text that looks like one is not."""
-    return _MARK.sub("(text) ", content)
+    return _MARK.sub("(text) ", content) if "[" in content else content
 
 
 def fence(label: str, token: str, inner: str) -> Fenced:

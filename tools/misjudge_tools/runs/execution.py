@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import NamedTuple, TypeVar
 
-from misjudge_storage import judging_records, leases, run_progress
+from misjudge_storage import judging_records, leases, run_progress, run_records
 from misjudge_storage.engine import Store
 from misjudge_storage.errors import GatewayError, RunStopped
 from misjudge_storage.judging_records import CellResult
@@ -64,6 +64,7 @@ class Execution:
         self._session = session
         self._run = sitting.run
         self._lease = sitting.lease
+        self._store_results = partial(judging_records.store_results, lease=sitting.lease)
         self._stop = sitting.stop
         self._feed = Feed(
             store,
@@ -73,7 +74,8 @@ class Execution:
             reuse=session.spec.reuse,
             only_failed=sitting.only_failed,
         )
-        self._ledger = _ledger(store, self._run, session, clock)
+        self._clock = clock
+        self._ledger = Ledger(Budget(), Spent(), {}, clock)
         self._gateway_outage = GatewayOutage(clock, self._stop, self._note)
         self._store_outage = StoreOutage(clock, self._pause)
         self._replies = _FirstReplies(self._run.audit, done=0)
@@ -86,6 +88,7 @@ class Execution:
     async def carry_out(self) -> Ended:
         """Ask until the plan is done, a limit is reached or the run is stopped. Raises what ended it early."""
         before = await asyncio.to_thread(self._progress)
+        self._ledger = await asyncio.to_thread(_ledger, self._store, self._run, self._session, self._clock)
         self._replies = _FirstReplies(self._run.audit, before.done)
         async with asyncio.TaskGroup() as group:
             for _ in range(min(self._session.way.concurrency, before.total - before.done)):
@@ -187,8 +190,9 @@ class Execution:
         return judged.result
 
     async def _save(self, work: Work, result: CellResult) -> None:
-        store = partial(judging_records.store_result, result=result, lease=self._lease)
-        held = await self._store_outage.persist(lambda: self._write(store))
+        held = await self._store_outage.persist(
+            lambda: asyncio.wrap_future(self._store.writer.submit_part(self._store_results, result))
+        )
         log.debug("cell stored", extra={"run": self._run.run_id, "cell": work.cell.cell_id})
         if not held:
             self._end(RunStopped(f"Run {self._run.run_id}: {TAKEN_OVER}."))
@@ -213,13 +217,23 @@ def _ledger(store: Store, run: RunRow, session: JudgingSession, clock: Clock) ->
     """What the run may still use. Raises InvalidInput for a limit in USD where the price is known no more."""
     budget = Budget() if run.budget_json is None else Budget.model_validate_json(run.budget_json)
     refuse_unpriced(budget, session.way.pricing, session.spec.model)
+    if budget.unlimited:
+        return Ledger(budget, Spent(), {}, clock)
     with store.read() as connection:
         uses = run_progress.spent(connection, run.run_id)
         calls = run_progress.calls_made(connection, run.run_id)
         by_task = run_progress.spent_by_task(connection, run.run_id) if budget.max_usd_per_task else {}
+        unknown = run_progress.cells_of_unknown_use(connection, run.run_id)
+        cells = run_records.planned_cells(connection, run.run_id, unknown)
     tokens = sum((use.input_tokens or 0) + (use.output_tokens or 0) for use in uses)
-    spent = Spent(calls, tokens, sum(use.cost or 0.0 for use in uses))
-    return Ledger(budget, spent, by_task, clock)
+    usd = sum(use.cost or 0.0 for use in uses)
+    # As in the sitting that asked them: where the gateway states no usage, the most that a call can take counts.
+    for shown in session.show(cells).values():
+        most = session.estimate(shown)
+        tokens += most.tokens
+        usd += most.usd or 0.0
+        by_task[shown.task_id] = by_task.get(shown.task_id, 0.0) + (most.usd or 0.0)
+    return Ledger(budget, Spent(calls, tokens, usd), by_task, clock)
 
 
 class _FirstReplies:

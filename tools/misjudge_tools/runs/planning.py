@@ -161,7 +161,8 @@ def _attach(
 ) -> PlannedRun:
     """The run of a repeated call, under its limits. Raises Conflict where its key was used for other work."""
     run = run_records.read_run(connection, run_id)
-    set_limits(connection, run, budget)
+    if not run.live:  # what works on it keeps the limits it began with
+        set_limits(connection, run, budget)
     mine = run_records.cell_ids(connection, run_id)
     same = (run.operation, run.request_json) == (operation, spec.model_dump_json())
     if not same or any(cell.cell_id not in mine for cell in open_cells):
