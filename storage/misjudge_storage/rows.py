@@ -178,7 +178,7 @@ def satisfaction_row(audit: str, judge_id: str, trajectory_id: str, score: Satis
 def log_content(log: Log) -> Row:
     """What an imported log says, from which its id is made."""
     # Columns that came later say nothing of an imported call, and would change the ids of those that are stored.
-    return log.model_dump(exclude={"reply_key", "cached_from"})
+    return log.model_dump(exclude={"reply_key", "cached_from", "retry_after_s"})
 
 
 def log_row(audit: str, log: Log, identity: Any, **links: str | None) -> Row:

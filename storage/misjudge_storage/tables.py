@@ -265,6 +265,7 @@ class JudgeLog(SQLModel, table=True):
     created_at: datetime = _created()
     reply_key: str | None = None
     cached_from: str | None = None
+    retry_after_s: float | None = None
 
 
 class Import(SQLModel, table=True):

@@ -223,10 +223,11 @@ class GoldLabel(Value):
 
 
 class Log(Value):
-    """One attempt of one model call, billed or failed. Costs in USD, latency in milliseconds.
+    """One attempt of one model call, billed or failed. Costs in USD, latency in milliseconds, waits in seconds.
 
     `reply_key` names what was asked, in a row whose reply may be served again; `cached_from` is the log whose reply
-    this row repeats, so that no model was asked. An importer sets neither.
+    this row repeats, so that no model was asked; `retry_after_s` the wait that a failed one was told. An importer sets
+    none of them.
     """
 
     role: Role = "judge"
@@ -255,6 +256,7 @@ class Log(Value):
     simulated: bool = False
     reply_key: str | None = None
     cached_from: str | None = None
+    retry_after_s: float | None = None
 
 
 class Episode(Value):

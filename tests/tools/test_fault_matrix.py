@@ -129,7 +129,7 @@ def transient(name: str, error: str, says: str, answer: Answer) -> Iterator[Faul
 
 def final(name: str, error: str, says: str, answer: Answer) -> Iterator[Fault]:
     """A fault of the request, which is not tried again but when the run is resumed."""
-    gone, said = "provider_error", f"calls got no usable reply, the last one: .*{says}"
+    gone, said = "provider_error", f"calls? got no usable reply, the last one: .*{says}"
     yield Fault(f"{name}, then well", [answer], [error, None], (gone, "scored"), f"^1 {said}")
     yield Fault(f"{name}, for ever", [answer] * PLENTY, [error] * 2, (gone, gone), f"^2 {said}")
 
@@ -222,7 +222,7 @@ FAULTS: Sequence[Fault] = [
         [GOOD, *[Answer(HTML)] * PLENTY],
         [None, *["ProviderFailed"] * 12],
         ("scored", "provider_error"),
-        "^1 calls got no usable reply, the last one: .*has answered before.* Try again later",
+        "^1 call got no usable reply, the last one: .*has answered before.* Try again later",
         (SIX_CALLS[0] / 2, SIX_CALLS[1] / 2),
     ),
     *final("400", "RequestRefused", r"\(400\). Check the model name and its parameters", failing(400)),
@@ -252,6 +252,7 @@ FAULTS: Sequence[Fault] = [
         r"^2 calls got .*\(400\). Check the model name and its parameters",
         changed={"temperature": None, "max_tokens": None, "response_format": None},
     ),
+    *transient("407", "Unreachable", "The local proxy failed", failing(407)),
     *transient("408", "CallTimeout", r"\(408\). Try again later", failing(408)),
     *transient("409", "ProviderFailed", AWAY.format(409), failing(409)),
     *transient("425", "ProviderFailed", AWAY.format(425), failing(425)),
@@ -419,12 +420,14 @@ def _check_attempts(
     assert len(requests) == (0 if "invalid" in fault.address else len(logs))
     for number, (log, request, answer) in enumerate(zip(logs, requests, answers, strict=False), 1):
         assert json.loads(log["params"]) == _params(request)
-        answered = log["error"] != "Unreachable" and answer.late < NEVER
+        answered = (log["error"] != "Unreachable" or answer.status == 407) and answer.late < NEVER
         wanted = answer.headers.get("X-Request-Id", f"req-{number}").replace(KEY, "[key removed]")
         assert log["request_id"] == (wanted if answered else None)
         stated = log["error"] is None and answer.status == 200 and answer.body["usage"] is not None
         assert log["est_cost"] == (pytest.approx(PRICED) if stated else None)
         assert log["price_source"] == (PRICE.source if log["error"] is None else None)
+        told_to_wait = answered and log["error"] is not None and "Retry-After" in answer.headers
+        assert (log["retry_after_s"] is not None) == told_to_wait
     assert all(0 <= log["latency_ms"] <= ATTEMPT_S * 1000 for log in logs)
     sent = [json.loads(log["params"]) for log in logs]
     assert all(params["model"] == "judge-m" for params in sent)

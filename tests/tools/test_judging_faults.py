@@ -206,7 +206,7 @@ async def test_a_call_that_the_provider_lost_three_times_is_unscored_until_it_is
             server.always(completion(verdict_text("B")))
             result = await judge(asked(), deps)
             assert (result.run.state, result.run.done, result.run.total) == ("failed", 5, 6)
-            assert result.run.reason is not None and result.run.reason.startswith("1 calls got no usable reply")
+            assert result.run.reason is not None and result.run.reason.startswith("1 call got no usable reply")
             assert len(server.requests) == 5 + attempts, "no request beyond the bound"
             lost = (await summarize_audit(SummarizeRequest(audit="a"), deps)).pairs
             assert lost is not None and (lost.unscored, unscored(deps.store)) == (1, {reason: 1})

@@ -80,7 +80,7 @@ async def test_a_retry_that_fails_again_says_so_and_keeps_the_cells_to_be_retrie
         server.enqueue(completion(verdict_text("B")))
         retried = await one(deps, "retry", run, max_calls=100)
         assert (retried.state, retried.done, retried.failed) == ("failed", 3, 1)
-        assert (retried.reason or "").startswith("1 calls got no usable reply, the last one: The gateway refused")
+        assert (retried.reason or "").startswith("1 call got no usable reply, the last one: The gateway refused")
         server.enqueue(completion(verdict_text("B")))
         assert (await one(deps, "retry", run)).failed == 0
 

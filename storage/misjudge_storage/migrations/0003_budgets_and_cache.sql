@@ -1,10 +1,11 @@
 -- A run keeps the budget in force, a wish to stop that its owner sees, and why it pauses; a log names the reply it
--- holds, and a cached one the log that it repeats.
+-- holds, a cached one the log that it repeats, and a failed one the wait that was asked for.
 ALTER TABLE runs ADD COLUMN budget_json VARCHAR;
 ALTER TABLE runs ADD COLUMN stop_requested BOOLEAN DEFAULT false NOT NULL;
 ALTER TABLE runs ADD COLUMN note VARCHAR;
 ALTER TABLE judge_logs ADD COLUMN reply_key VARCHAR;
 ALTER TABLE judge_logs ADD COLUMN cached_from VARCHAR;
+ALTER TABLE judge_logs ADD COLUMN retry_after_s FLOAT;
 
 CREATE INDEX judge_logs_by_reply ON judge_logs (reply_key) WHERE reply_key IS NOT NULL;
 

@@ -60,7 +60,7 @@ class Attempt(NamedTuple):
     """One request that was sent. Token counts are the gateway's own, None where it states none.
 
     `error` is the class name of the typed error; `params` is canonical JSON of the parameters as sent,
-    with the kind of `response_format` in place of its schema.
+    with the kind of `response_format` in place of its schema; `retry_after_s` is the wait that the answer asked for.
     """
 
     number: int
@@ -72,6 +72,7 @@ class Attempt(NamedTuple):
     request_id: str | None
     error: str | None
     params: str
+    retry_after_s: float | None = None
 
 
 class Exchange(NamedTuple):

@@ -12,7 +12,7 @@ def attempt(number: int, outcome: Reply | Fault, latency_ms: float, params: str)
     """The attempt that came to this."""
     if isinstance(outcome, Fault):
         error = type(outcome.error).__name__
-        return Attempt(number, None, None, None, None, latency_ms, outcome.request_id, error, params)
+        return Attempt(number, None, None, None, None, latency_ms, outcome.request_id, error, params, outcome.wait_s)
     return Attempt(
         number=number,
         raw_output=outcome.raw_output,

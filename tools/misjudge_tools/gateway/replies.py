@@ -18,6 +18,7 @@ from misjudge_storage.errors import (
     ProviderFailed,
     RateLimited,
     RequestRefused,
+    Unreachable,
     WrongAddress,
 )
 from misjudge_tools.gateway.settings import DEFAULT_KEY_VARIABLE
@@ -25,6 +26,10 @@ from misjudge_tools.gateway.settings import DEFAULT_KEY_VARIABLE
 _ADDRESS = (
     "Set TAOTOKEN_BASE_URL, or the base_url of the profile, to the API address of the gateway "
     "(as https://taotoken.net/api), not its website."
+)
+PROXY_FAILED = (
+    "The local proxy failed: HTTP_PROXY, HTTPS_PROXY or ALL_PROXY names one that does not answer or cannot be used. "
+    "Start it, unset the variable, or set MISJUDGE_TRUST_ENV=0."
 )
 _OVERFLOW = re.compile(
     r"context[ _-]?(length|window|size|limit)|maximum context|(prompt|input|request) is too long|reduce the length"
@@ -236,6 +241,8 @@ def _by_status(status: int, key_variable: str) -> GatewayError:
         return AuthRefused("The gateway does not allow this to this key (403). Check which models the key may use.")
     if status in {404, 405}:
         return WrongAddress(f"There is no chat completions endpoint at the base URL ({status}). {_ADDRESS}")
+    if status == 407:
+        return Unreachable(PROXY_FAILED)
     if status == 408:
         return CallTimeout("The gateway gave up waiting for the request (408). Try again later.")
     if status == 429:

@@ -9,14 +9,10 @@ import httpx2
 import openai
 
 from misjudge_storage.errors import Unreachable
-from misjudge_tools.gateway.replies import Answer
+from misjudge_tools.gateway.replies import PROXY_FAILED, Answer
 
 _TELLTALE = "httpx2"
 """The logger that repeats the address, a value of the environment."""
-_PROXY = (
-    "The local proxy failed: HTTP_PROXY, HTTPS_PROXY or ALL_PROXY names one that does not answer or cannot be used. "
-    "Start it, unset the variable, or set MISJUDGE_TRUST_ENV=0."
-)
 _NO_CONNECTION = "No connection to the gateway. Check the network and the host name in TAOTOKEN_BASE_URL."
 _NOT_SECURE = (
     "No secure connection to the gateway: its certificate is not trusted, or it does not speak https. "
@@ -59,7 +55,7 @@ class Transport:
             return Unreachable(_NO_CONNECTION)
         except ValueError:
             # The login of the proxy holds a colon, which none can.
-            return Unreachable(_PROXY)
+            return Unreachable(PROXY_FAILED)
         return Answer(response.status_code, response.headers, response.content)
 
     async def aclose(self) -> None:
@@ -79,7 +75,7 @@ def open_transport(key: str, *, trust_env: bool, connections: int) -> Transport 
     try:
         return Transport(key, trust_env=trust_env, connections=connections)
     except (ValueError, httpx2.InvalidURL):
-        return Unreachable(_PROXY)
+        return Unreachable(PROXY_FAILED)
 
 
 def _no_record(_: logging.LogRecord) -> bool:
@@ -93,7 +89,7 @@ def _unreachable(error: BaseException) -> Unreachable:
         cause = cause.__cause__
     match cause:
         case aiohttp.ClientProxyConnectionError() | aiohttp.ClientHttpProxyError():
-            return Unreachable(_PROXY)
+            return Unreachable(PROXY_FAILED)
         case aiohttp.ClientConnectorCertificateError() | aiohttp.ClientConnectorSSLError():
             return Unreachable(_NOT_SECURE)
         case aiohttp.ClientConnectorError():

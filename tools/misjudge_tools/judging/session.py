@@ -214,6 +214,7 @@ def _attempt_fields(attempt: Attempt, cost: Priced) -> dict[str, object]:
         "est_cost": cost.usd,
         "price_source": cost.source,
         "request_id": attempt.request_id,
+        "retry_after_s": attempt.retry_after_s,
     }
 
 

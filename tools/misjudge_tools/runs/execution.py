@@ -111,7 +111,8 @@ class Execution:
         if self._stop.is_set():
             return Ended("cancelled", "stopped; resume it to go on")
         if self._lost:
-            return Ended("failed", f"{self._lost} calls got no usable reply, the last one: {self._last_loss}")
+            lost = "1 call" if self._lost == 1 else f"{self._lost} calls"
+            return Ended("failed", f"{lost} got no usable reply, the last one: {self._last_loss}")
         if self._left_out:
             left = f"{LIMIT_REACHED}max_usd_per_task is used up for {len(self._left_out)} of the tasks"
             return Ended("cancelled", f"{left}; {now.done} of {now.total} cells are done. Go on with a higher limit.")
