@@ -21,7 +21,7 @@ LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 def set_up_logging(level: str | None = None, as_json: bool | None = None) -> None:
     """Log at `level` (default MISJUDGE_LOG, else WARNING), as JSON lines where MISJUDGE_LOG_JSON is set."""
     wanted = (level or os.environ.get("MISJUDGE_LOG") or "WARNING").upper()
-    handler = logging.StreamHandler(sys.stderr)
+    handler = _StderrHandler()
     json_lines = _json_wanted() if as_json is None else as_json
     handler.setFormatter(_JsonFormatter() if json_lines else _TextFormatter())
     for room in ROOMS:
@@ -51,6 +51,13 @@ def log_failure(log: logging.Logger, what: str, error: BaseException) -> None:
 def _facts(record: logging.LogRecord) -> dict[str, Any]:
     facts = {"run": getattr(record, "run", None), "cell": getattr(record, "cell", None)}
     return {name: value for name, value in facts.items() if value is not None}
+
+
+class _StderrHandler(logging.Handler):
+    """Writes to what stderr is now: a progress bar puts lines above itself."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        print(self.format(record), file=sys.stderr, flush=True)
 
 
 class _TextFormatter(logging.Formatter):

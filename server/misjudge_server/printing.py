@@ -14,6 +14,7 @@ from rich.text import Text
 
 from misjudge_server.terminal import json_text, plain
 from misjudge_tools.results import ImportResult
+from misjudge_tools.stats.misselection import DecidedRate
 from misjudge_tools.stats.rates import Rate
 from misjudge_tools.summary.assemble import SEVERAL
 from misjudge_tools.summary.values import (
@@ -25,7 +26,7 @@ from misjudge_tools.summary.values import (
     Sections,
 )
 
-PAIR_HEADINGS = ("pairs", "wrong, per call", "wrong, of decided", "flips", "right", "first")
+PAIR_HEADINGS = ("wrong, per call", "of decided/decidable", "flips", "right", "first")
 SATISFACTION_HEADINGS = ("satisfied from", "failed, of satisfied", "failed, of all", "relative risk", "AUC")
 RANKING_HEADINGS = ("near", "wide", "rank correlation", "agents")
 CONSISTENCY = {
@@ -112,7 +113,15 @@ def _comparisons(summary: AuditSummary, judges: Mapping[str, Sections]) -> Itera
 
 
 def _side_by_side(title: str, headings: Sequence[str], rows: Mapping[str, Sequence[str]]) -> Table:
+    """A row for each judge, or where the terminal is too narrow for that a row for each number of each."""
     table = Table(title=title, title_justify="left")
+    widths = [max(map(len, column)) for column in zip(headings, *rows.values(), strict=True)]
+    if sum(widths) + min(max(map(len, rows)), LABEL_WIDTH) + 3 * len(headings) + 4 > console.width:
+        for heading in ("judge", "", ""):
+            table.add_column(heading, overflow="fold")
+        for label, cells in rows.items():
+            table.add_row(Text(label), "\n".join(headings), "\n".join(cells), end_section=True)
+        return table
     table.add_column("judge", overflow="fold", min_width=min(max(map(len, rows)), LABEL_WIDTH))
     for heading in headings:
         table.add_column(heading, no_wrap=True)
@@ -128,9 +137,8 @@ def _label(label: str, sections: Sections) -> str:
 def _pair_cells(sections: Sections) -> Sequence[str]:
     wrong, steady = sections.misselection, sections.consistency
     return (
-        str(sections.pairs.n) if sections.pairs else "–",
         _short(wrong),
-        _short(wrong.decided) if wrong else "–",
+        _of_decided(wrong.decided) if wrong else "–",
         _shorter(steady.intervals["flip_rate"]) if steady else "–",
         percent(steady.accuracy) if steady else "–",
         percent(steady.letter_a_share) if steady else "–",
@@ -160,6 +168,11 @@ def _ranking_cells(found: RankingSection) -> Sequence[str]:
 def _short(rate: Rate | None) -> str:
     """A share for a table: `20.0 % [7–45] of 20`."""
     return "–" if rate is None or rate.rate is None else f"{_shorter(rate)} of {rate.n}"
+
+
+def _of_decided(rate: DecidedRate) -> str:
+    """As `_short`, with the number of pairs that could have been decided: `20.0 % [7–45] of 20/28`."""
+    return f"{_short(rate)}/{rate.n / rate.coverage:.0f}" if rate.coverage else _short(rate)
 
 
 def _shorter(rate: Rate) -> str:

@@ -29,11 +29,13 @@ async def with_progress(deps: Deps, work: Callable[[Deps], Awaitable[T]]) -> T:
         TextColumn("{task.fields[more]}", markup=False),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        shown = bar.add_task("", total=None, more="")
+        shown = bar.add_task("", total=None, more="", visible=False)
 
         async def show(run: RunReport) -> None:
             what = plain(f"{run.operation} {run.audit}")
-            bar.update(shown, description=what, completed=run.done, total=run.total, more=plain(facts(run)))
+            bar.update(
+                shown, description=what, completed=run.done, total=run.total, more=plain(facts(run)), visible=True
+            )
 
         return await work(replace(deps, progress=show))
 
@@ -44,6 +46,6 @@ def facts(run: RunReport) -> str:
     parts = (
         f"about {run.eta_s:.0f} s left" if run.eta_s else "",
         f"{sum(known):.4f} USD" if any(known) else "",
-        run.reason or "",
+        "paused" if run.reason else "",
     )
     return "; ".join(part for part in parts if part)

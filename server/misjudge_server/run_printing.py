@@ -13,7 +13,7 @@ from misjudge_tools.results import LIMIT_REACHED, JudgeResult, RoleUse, RunList,
 
 __all__ = ["print_result"]
 
-HEADINGS = ("run", "audit", "what", "state", "done", "cost", "reason")
+HEADINGS = ("audit", "what", "state", "done", "cost", "reason")
 PING_HEADINGS = ("role", "model", "at", "answer", "ms", "tokens", "USD", "JSON", "refuses")
 
 
@@ -30,15 +30,16 @@ def _(result: JudgeResult) -> None:
         console.print(Text(run.reason))
     if (run.reason or "").startswith(LIMIT_REACHED):
         console.print(f"Go on with: misjudge runs resume {run.run}, and the higher limit")
-    if run.done:
+    if run.done or run.state == "done":
         console.print(summarize_next(run.audit))
 
 
 def _asked(run: RunReport) -> str:
     if run.state != "planned":
         return f"{run.done} of {run.total} calls stored"
-    most = "" if run.most_cost is None else f", at most {run.most_cost:.4f} USD (longest replies, no second tries)"
-    return f"{run.total} calls{most}"
+    if run.most_cost is None:
+        return f"{run.total} calls, cost not known"
+    return f"{run.total} calls, at most {run.most_cost:.4f} USD (longest replies, no second tries)"
 
 
 @print_result.register
@@ -47,20 +48,25 @@ def _(result: RunList) -> None:
         console.print("No runs yet.")
         return
     table = Table()
+    table.add_column("run", no_wrap=True)  # to be copied
     for heading in HEADINGS:
         table.add_column(heading, overflow="fold")
     for run in result.runs:
         done = f"{run.done} of {run.total}"
-        table.add_row(run.run, Text(run.audit), _what(run), run.state, done, _cost(run), Text(run.reason or ""))
+        table.add_row(run.run, Text(run.audit), Text(_what(run)), run.state, done, _cost(run), Text(run.reason or ""))
     console.print(table)
     if len(result.runs) == 1:
         for line in _details(result.runs[0]):
             console.print(Text(line))
+        if result.runs[0].done and result.runs[0].state != "running":
+            console.print(summarize_next(result.runs[0].audit))
     if result.runs_left_out:
         console.print(f"and {result.runs_left_out} earlier ones")
 
 
 def _details(run: RunReport) -> Iterator[str]:
+    if run.started_at:
+        yield f"planned at {run.started_at}"
     if len(run.stages) > 1:
         yield "stages: " + ", ".join(f"{stage.stage} {stage.done} of {stage.total}" for stage in run.stages)
     for use in run.spent:
@@ -70,6 +76,8 @@ def _details(run: RunReport) -> Iterator[str]:
         yield f"{run.from_cache} replies came from other audits, at no cost"
     if run.limits:
         yield "limits: " + ", ".join(f"{name}={value:.15g}" for name, value in run.limits.items())
+    for reason, number in run.unscored.items():
+        yield f"{number} unscored ({reason})"
     if run.eta_s:
         yield f"about {run.eta_s:.0f} s left at the pace of the last minute"
     if run.failed:
@@ -85,7 +93,7 @@ def _tokens(use: RoleUse) -> str:
 
 
 def _what(run: RunReport) -> str:
-    return f"{run.operation}, SIMULATED" if run.simulated else run.operation
+    return f"{run.operation} {run.judge}{', SIMULATED' if run.simulated else ''}"
 
 
 def _cost(run: RunReport) -> str:

@@ -89,11 +89,19 @@ def unscored(connection: Connection, run_id: str) -> dict[str, int]:
     return {str(reason): number for reason, number in connection.execute(text(query), {"run": run_id})}
 
 
-def replies_since(connection: Connection, run_id: str, moment: datetime) -> int:
+class Replies(NamedTuple):
+    """Verdicts of a span of time: how many, and when the first came."""
+
+    number: int
+    first_at: datetime | None
+
+
+def replies_since(connection: Connection, run_id: str, moment: datetime) -> Replies:
     """Verdicts of the run's cells that were made at `moment` or later."""
-    query = text(_of_cells("COUNT(*)", "v.created_at >= :moment"))
+    query = text(_of_cells("COUNT(*) AS number, MIN(v.created_at) AS first_at", "v.created_at >= :moment"))
     since = query.bindparams(bindparam("moment", moment, tables.UtcDateTime()))
-    return connection.scalar(since, {"run": run_id}) or 0
+    found = connection.execute(since.columns(first_at=tables.UtcDateTime()), {"run": run_id}).one()
+    return Replies(found.number, found.first_at)
 
 
 def _of_cells(columns: str, condition: str) -> str:

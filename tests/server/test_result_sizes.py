@@ -16,6 +16,7 @@ from misjudge_server.fitting import LIMIT, size_of
 from misjudge_storage.run_records import create_run
 from misjudge_storage.types import Check, Log, Message, Order, Preference, Record
 from misjudge_tools.deps import Deps
+from misjudge_tools.judging.choice import JudgingSpec
 from operations import stored
 
 
@@ -28,6 +29,9 @@ class Scale(NamedTuple):
 
 AUDIT = "a long name 长名字" * 7
 LONG = "取消订单 4417，谢谢您的耐心等待！😀 " * 800
+
+
+SPEC = JudgingSpec(kind="gateway", model=LONG[:400], form="pairwise", language="en").model_dump_json()
 
 
 def long_pair(number: int, judges: int = 1, subsets: int = 1) -> Record:
@@ -63,7 +67,7 @@ def fill(deps: Deps, scale: Scale) -> None:
     audit_id = stored(deps.store, pairs, AUDIT)
     with deps.store.write() as connection:
         for _ in range(scale.runs):
-            create_run(connection, audit_id, "judge", json.dumps({"reason": LONG}), None, [])
+            create_run(connection, audit_id, "judge", SPEC, None, [])
 
 
 def uris(result: dict[str, Any]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from misjudge_tools.ping import PingReport, RolePing
 from misjudge_tools.results import ErrorSeen, JudgeResult, RoleUse, RunList, RunReport, StageDone
 from operations import pair_records, stored
 
-RUN = RunReport(run="run_1", audit="mine", operation="judge", state="running", done=4, total=10)
+RUN = RunReport(run="run_1", audit="mine", operation="judge", judge="judge-m", state="running", done=4, total=10)
 USE = RoleUse(role="judge", calls=5, input_tokens=44, output_tokens=12, cost=0.25)
 HOSTILE = "\x1b]0;title\x07\x9b31m\u202egone[red] :smile:"
 SHOWN = "]0;title31mgone[red] :smile:"
@@ -58,7 +58,15 @@ def test_a_run_of_which_little_is_known_is_one_row(capsys: pytest.CaptureFixture
     lines = of_run(capsys)
     assert details(lines) == []
     (row,) = [line for line in lines if line.startswith("│")]
-    assert [cell.strip() for cell in row.split("│")[1:-1]] == ["run_1", "mine", "judge", "running", "4 of 10", "–", ""]
+    assert [cell.strip() for cell in row.split("│")[1:-1]] == [
+        "run_1",
+        "mine",
+        "judge judge-m",
+        "running",
+        "4 of 10",
+        "–",
+        "",
+    ]
 
 
 def test_all_that_is_known_of_one_run_stands_below_it(capsys: pytest.CaptureFixture[str]) -> None:
@@ -90,6 +98,20 @@ def test_tokens_that_no_reply_stated_are_not_shown_as_none_used(capsys: pytest.C
     assert details(of_run(capsys, spent=(unstated,))) == ["judge: 5 requests, tokens not stated, cost not known"]
 
 
+def test_an_ended_run_says_when_it_was_planned_what_is_unscored_and_what_comes_next(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    lines = of_run(
+        capsys, state="done", done=10, started_at="2026-01-02T03:04:05+00:00", unscored={"parse_error": 2, "refused": 1}
+    )
+    assert details(lines) == [
+        "planned at 2026-01-02T03:04:05+00:00",
+        "2 unscored (parse_error)",
+        "1 unscored (refused)",
+        "Next: misjudge summarize mine",
+    ]
+
+
 def test_a_run_of_one_stage_does_not_name_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert details(of_run(capsys, stages=(StageDone(stage="pairwise", done=4, total=10),))) == []
 
@@ -98,7 +120,7 @@ def test_a_list_of_runs_is_a_table_without_details(capsys: pytest.CaptureFixture
     made_up = RUN.model_copy(update={"run": "run_2", "simulated": True, "failed": 1, "reason": "stopped"})
     lines = printed(RunList(runs=(RUN, made_up), runs_left_out=7), capsys).splitlines()
     assert details(lines) == ["and 7 earlier ones"]
-    assert ["judge, SIMULATED" in line for line in lines if line.startswith("│")] == [False, True]
+    assert ["judge-m, SIMULATED" in line for line in lines if line.startswith("│")] == [False, True]
     assert printed(RunList(runs=()), capsys) == "No runs yet.\n"
 
 
@@ -121,7 +143,7 @@ def test_a_judging_is_told_in_one_line_with_all_that_is_not_plain(capsys: pytest
 
 def test_a_plan_says_what_it_costs_at_most_where_that_is_known(capsys: pytest.CaptureFixture[str]) -> None:
     planned = {"state": "planned", "done": 0, "run": ""}
-    assert printed(judging(run=planned), capsys) == "judge-m, pairwise: planned, 10 calls\n"
+    assert printed(judging(run=planned), capsys) == "judge-m, pairwise: planned, 10 calls, cost not known\n"
     priced = printed(judging(run={**planned, "most_cost": 1.25}), capsys).replace("\n", " ")
     assert priced == ("judge-m, pairwise: planned, 10 calls, at most 1.2500 USD (longest replies, no second tries) ")
 

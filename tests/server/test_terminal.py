@@ -82,13 +82,13 @@ async def test_a_terminal_shows_how_far_a_run_is(tmp_path: Path, monkeypatch: py
         ({}, ""),
         ({"eta_s": 61.4}, "about 61 s left"),
         ({"eta_s": 5.0, "spent": [{"cost": 0.25}, {"cost": 0.5}, {"cost": None}]}, "about 5 s left; 0.7500 USD"),
-        ({"reason": "paused: why"}, "paused: why"),
+        ({"reason": "paused: why"}, "paused"),
     ],
 )
 def test_what_else_is_known_of_a_run_stands_beside_its_bar(known: dict[str, Any], said: str) -> None:
     use = {"role": "judge", "calls": 1, "input_tokens": 1, "output_tokens": 1}
     spent = [{**use, **cost} for cost in known.pop("spent", [])]
-    run = {"run": "r", "audit": "a", "operation": "judge", "state": "running", "done": 1, "total": 2}
+    run = {"run": "r", "audit": "a", "operation": "judge", "judge": "m", "state": "running", "done": 1, "total": 2}
     assert facts(RunReport.model_validate({**run, **known, "spent": spent})) == said
 
 

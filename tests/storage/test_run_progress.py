@@ -53,7 +53,8 @@ def test_a_fresh_run_has_done_and_used_nothing(any_store: Store) -> None:
     for nothing in (progress.spent, progress.recent_errors, progress.failed_cells):
         assert ask(any_store, nothing, run) == []
     assert ask(any_store, progress.unscored, run) == ask(any_store, progress.spent_by_task, run) == {}
-    assert ask(any_store, progress.calls_made, run) == ask(any_store, progress.replies_since, run, utc_now()) == 0
+    assert ask(any_store, progress.calls_made, run) == 0
+    assert ask(any_store, progress.replies_since, run, utc_now()) == (0, None)
 
 
 def test_cells_are_done_when_the_verdict_with_their_id_is_stored(any_store: Store) -> None:
@@ -146,9 +147,9 @@ def test_replies_are_counted_from_a_moment_on(any_store: Store) -> None:
         made = result(run, number)
         put(any_store, CellResult({**(made.verdict or {}), "created_at": now - age * MINUTE}, made.logs))
     put(any_store, result(other, 0))
-    assert ask(any_store, progress.replies_since, run, now - 2 * MINUTE) == 2
-    assert ask(any_store, progress.replies_since, run, now) == 0
-    assert ask(any_store, progress.replies_since, run, now - 9 * MINUTE) == 3
+    assert ask(any_store, progress.replies_since, run, now - 2 * MINUTE) == (2, now - 2 * MINUTE)
+    assert ask(any_store, progress.replies_since, run, now) == (0, None)
+    assert ask(any_store, progress.replies_since, run, now - 9 * MINUTE) == (3, now - 3 * MINUTE)
 
 
 def test_what_was_spent_on_a_task_comes_from_its_pairs_and_trajectories(any_store: Store) -> None:

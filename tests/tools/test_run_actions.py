@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import update
 
 from loopback import LoopbackServer, VirtualClock, completion
-from misjudge_storage import run_records
+from misjudge_storage import judging_records, run_records
 from misjudge_storage.errors import InvalidInput
 from misjudge_storage.rows import judge_fingerprint
 from misjudge_storage.tables import utc_now
@@ -210,9 +210,14 @@ async def test_the_time_left_is_told_of_a_run_at_work_once_its_pace_is_known(tmp
             assert (await one(deps, "status", run)).eta_s is None, "nothing tells the pace"
             server.gate.set()
             await server.received(6)
+            verdicts = judging_records.VERDICTS
+            with deps.store.write() as connection:  # as if three replies had taken half a minute after the first
+                first = connection.scalar(select(verdicts.c.verdict_id).limit(1))
+                long_ago = utc_now() - timedelta(seconds=30)
+                connection.execute(update(verdicts).where(verdicts.c.verdict_id == first).values(created_at=long_ago))
             standing = await one(deps, "status", run)
             assert (standing.state, standing.done) == ("running", 4)
-            assert standing.eta_s is not None and standing.eta_s > 0
+            assert standing.eta_s is not None and 60 <= standing.eta_s < 75
             server.gate.set()
             ended = await one(deps, "wait", run)
             assert (ended.state, ended.eta_s) == ("done", None)

@@ -61,6 +61,8 @@ class RunReport(Value):
     run: str
     audit: str
     operation: str
+    judge: str
+    started_at: str | None = None
     state: Literal["queued", "running", "done", "failed", "cancelled", "lost", "planned"]
     done: int
     total: int

@@ -13,10 +13,10 @@ from misjudge_tools.gateway.replies import PROXY_FAILED, Answer
 
 _TELLTALE = "httpx2"
 """The logger that repeats the address, a value of the environment."""
-_NO_CONNECTION = "No connection to the gateway. Check the network and the host name in TAOTOKEN_BASE_URL."
+_NO_CONNECTION = "No connection to the gateway. Check the network and its address, which `misjudge config` shows."
 _NOT_SECURE = (
     "No secure connection to the gateway: its certificate is not trusted, or it does not speak https. "
-    "Check TAOTOKEN_BASE_URL, or name your company's certificates in SSL_CERT_FILE."
+    "Check its address, which `misjudge config` shows, or name your company's certificates in SSL_CERT_FILE."
 )
 _BROKEN = "The connection to the gateway broke before its answer was whole. Try again later."
 

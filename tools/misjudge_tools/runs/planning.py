@@ -56,6 +56,7 @@ def planned_report(
         run="",
         audit=request.audit,
         operation=operation,
+        judge=judge_of(spec).label,
         state="planned",
         done=0,
         total=len(open_cells),

@@ -18,8 +18,8 @@ from misjudge_storage.judging_records import StoredVerdict
 from misjudge_storage.run_progress import ErrorGroup, Progress, RoleSpend
 from misjudge_storage.run_records import RunRow
 from misjudge_storage.tables import utc_now
-from misjudge_storage.types import utc_time
 from misjudge_tools.deps import Deps
+from misjudge_tools.judging.choice import JudgingSpec
 from misjudge_tools.results import ErrorSeen, RoleUse, RunReport, StageDone, VerdictShown
 
 OPEN_STATES = frozenset({"queued", "running"})
@@ -44,10 +44,13 @@ def _report(connection: Connection, run: RunRow) -> RunReport:
     # Another run may have stored the last of its cells: then nothing is left to resume.
     ended = progress.done == progress.total and run.state in RESUMABLE and run.state != "queued"
     working = run.state == "running"
+    spec = JudgingSpec.model_validate_json(run.request_json)
     return RunReport(
         run=run.run_id,
         audit=run.audit,
         operation=run.operation,
+        judge=spec.profile or (spec.model if spec.kind == "gateway" else spec.kind),
+        started_at=run.created_at,
         state="done" if ended else run.state,
         done=progress.done,
         total=progress.total,
@@ -59,7 +62,7 @@ def _report(connection: Connection, run: RunRow) -> RunReport:
         unscored=run_progress.unscored(connection, run.run_id),
         failed=0 if working or ended else len(run_progress.failed_cells(connection, run.run_id)),
         errors=tuple(_error(group) for group in errors),
-        simulated=json.loads(run.request_json).get("kind") == "simulated",
+        simulated=spec.kind == "simulated",
         reason=None if ended else run.note if working else run.reason,
         next=None if ended else _next_step(run),
     )
@@ -82,11 +85,13 @@ def _error(group: ErrorGroup) -> ErrorSeen:
 
 
 def _eta(connection: Connection, run: RunRow, progress: Progress) -> float | None:
-    """Seconds for what is left, None while nothing tells the pace."""
+    """Seconds for what is left, None while nothing tells the pace: that since the first reply of the last minute."""
     now = utc_now()
-    window = min(PACE_SECONDS, (now - utc_time(run.created_at)).total_seconds())
-    replies = run_progress.replies_since(connection, run.run_id, now - timedelta(seconds=window))
-    return round((progress.total - progress.done) * window / replies, 1) if replies and window > 0 else None
+    replies = run_progress.replies_since(connection, run.run_id, now - timedelta(seconds=PACE_SECONDS))
+    if replies.first_at is None or replies.number < 2:
+        return None
+    each = (now - replies.first_at).total_seconds() / (replies.number - 1)
+    return round((progress.total - progress.done) * each, 1)
 
 
 def standing(deps: Deps, run_id: str) -> RunReport:

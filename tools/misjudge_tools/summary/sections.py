@@ -21,6 +21,7 @@ from misjudge_storage.summary_values import (
     Use,
 )
 from misjudge_storage.types import Scale
+from misjudge_tools.results import LIMIT_REACHED
 from misjudge_tools.stats.agreement import Labels, cohen_kappa
 from misjudge_tools.stats.consistency import ConsistencySums, consistency
 from misjudge_tools.stats.misselection import Misselection, misselection
@@ -211,11 +212,16 @@ MOST_WARNINGS = 3
 def unfinished_warnings(runs: Sequence[UnfinishedRun]) -> tuple[str, ...]:
     """What is missing because runs ended early, the latest first."""
     shown = [
-        f"Run {run.run_id} is {run.state}: {run.done} of {run.total} cells are done. {run.reason or ''}".rstrip()
+        f"Run {run.run_id} ended before its plan was done ({_how(run)}): {run.total - run.done} of its {run.total} "
+        f"cells are open. Go on with it: runs resume {run.run_id}."
         for run in runs[:MOST_WARNINGS]
     ]
     more = len(runs) - len(shown)
     return (*shown, *([f"{more} more runs ended before their plan was done."] if more else []))
+
+
+def _how(run: UnfinishedRun) -> str:
+    return "limit reached" if (run.reason or "").startswith(LIMIT_REACHED) else run.state
 
 
 def token_section(uses: Sequence[Use], stated: StatedTokens | None) -> TokenSection | NoData:
