@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import select, update
 
 from loopback import LoopbackServer, VirtualClock, completion
 from misjudge_storage import judging_records, run_records
