@@ -46,8 +46,11 @@ config = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 app.add_typer(config, name="config")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 AuditOption = Annotated[str, typer.Option("--audit", help="Name of the audit.")]
-JudgeOption = Annotated[str | None, typer.Option("--judge", help="Model of the gateway, 'local' or 'simulated'.")]
-MaxUsd = Annotated[float | None, typer.Option(help="Most USD; the model's price must be known.")]
+JudgeOption = Annotated[
+    str | None, typer.Option("--judge", help="Model of the gateway, profile, 'local' or 'simulated'.")
+]
+LabelOption = Annotated[str | None, typer.Option("--judge", help="Only this judge, by its label in the summary.")]
+MaxUsd = Annotated[float | None, typer.Option(help="Most USD, overshot by one call at most; needs the model's price.")]
 MaxCalls = Annotated[int | None, typer.Option(help="Most calls; this or --max-usd is needed above 200 paid ones.")]
 MaxTokens = Annotated[int | None, typer.Option(help="Most tokens, in and out.")]
 MaxUsdPerTask = Annotated[float | None, typer.Option(help="Most USD for one task.")]
@@ -151,7 +154,7 @@ def judge(
 @app.command()
 def summarize(
     audit: Annotated[str, typer.Argument(help="Name of the audit.")],
-    judge: JudgeOption = None,
+    judge: LabelOption = None,
     section: Annotated[list[str] | None, typer.Option(help="Only this section; may be repeated.")] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -75,7 +75,7 @@ def test_a_stored_specification_holds_no_key_and_no_address() -> None:
 
 @pytest.mark.parametrize("form", ["pairwise", "satisfaction"])
 def test_the_schema_of_the_local_judge_is_a_narrower_one_of_the_same_fields(form: Form) -> None:
-    wide, narrow = (json.loads(reply_schema(spec(name, form))) for name in (None, "local"))
+    wide, narrow = (json.loads(reply_schema(spec(name, form)) or "") for name in (None, "local"))
     assert list(narrow["properties"]) == list(wide["properties"]) and narrow["required"] == wide["required"]
     scores = [field["enum"] for name, field in narrow["properties"].items() if "sc" in name or "sat" in name]
     highest = judge_of(spec("local", form)).scale.high
