@@ -260,7 +260,7 @@ def _cost_lines(sections: Sections) -> list[tuple[str, str]]:
         lines.append(("verdicts", _provenance(sections.provenance)))
     for role, use in (sections.tokens.by_role if sections.tokens else {}).items():
         lines.append(
-            (f"tokens, {role}", f"{use.input_tokens or 0} in, {use.output_tokens or 0} out, {use.calls} calls")
+            (f"tokens, {role}", f"{use.input_tokens or 0} in, {use.output_tokens or 0} out, {use.calls} requests")
         )
     if sections.cost is not None:
         sources = sections.cost.price_sources

@@ -14,6 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from misjudge_server.config_file import LoadedConfig, PriceTable
 from misjudge_server.connecting import Given, connect, gather, stated_by
 from misjudge_server.variables import LEFTOVERS, MODEL_VARIABLES, ROLE_VARIABLES, Stated, Variables, unusable
+from misjudge_storage.errors import InvalidInput
 from misjudge_storage.types import Name
 from misjudge_tools.gateway.settings import Price, RoleName
 from misjudge_tools.profiles import ModelSettings, Profile
@@ -80,6 +81,9 @@ def _model(stated: Stated) -> Stated:
 def _asked(given: Given, owner: str, own: Mapping[str, Stated], model: Stated | None) -> Profile:
     """A model with its connection and price."""
     connected = connect(given, owner, own)
+    key = connected.endpoint.key
+    if model is not None and key is not None and key.get_secret_value() == model.value:
+        raise InvalidInput(f"{model.origin} holds the key in place of a model's name. Put the model there.")
     priced = _price_of(given, own, model)
     origins = dict(connected.origins)
     if model is not None:

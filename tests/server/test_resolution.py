@@ -325,6 +325,13 @@ def test_a_file_of_the_folder_takes_no_other_secret_of_the_environment_for_a_key
     assert settled(toml, {}, {"GITHUB_TOKEN": "of the folder"}).roles
 
 
+@pytest.mark.parametrize("name", ["TAOTOKEN_JUDGE_MODEL", "TAOTOKEN_MODEL", "CANDIDATE_MODEL"])
+def test_a_key_in_place_of_a_model_is_refused_without_showing_it(name: str) -> None:
+    with pytest.raises(InvalidInput, match=f"{name} .environment. holds the key in place of a model") as caught:
+        settled(None, {"TAOTOKEN_API_KEY": CANARY, name: CANARY})
+    assert CANARY not in str(caught.value)
+
+
 PLACES = st.sampled_from(["nowhere", "environment", ".env", "both"])
 
 

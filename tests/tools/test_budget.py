@@ -249,7 +249,7 @@ async def test_the_last_call_may_go_beyond_the_limit_so_that_all_of_it_can_be_us
     beyond = await _granted(ledger, 50)
     waiting = await _waiting(ledger, 1)
     ledger.settle(beyond, _used(50))
-    assert await waiting == Refusal(True, "max_tokens=100 is used up (149 tokens spent).")
+    assert await waiting == Refusal(True, "max_tokens=100 is used up (149 tokens counted).")
 
 
 async def test_each_role_may_go_beyond_the_limit_once() -> None:
@@ -284,7 +284,7 @@ async def test_waiters_of_a_role_are_served_in_order_even_where_a_later_one_woul
 async def test_the_ceiling_of_a_task_leaves_out_its_calls_alone() -> None:
     ledger = _ledger(max_usd_per_task=0.05)
     ledger.settle(await _granted(ledger, 40, task_id="t1"), _used(60))
-    reason = "max_usd_per_task=0.05 is used up for this task (0.06 USD spent)."
+    reason = "max_usd_per_task=0.05 is used up for this task (0.06 USD counted)."
     assert await _refused(ledger, 1, task_id="t1") == Refusal(False, reason)
     await _granted(ledger, 50, task_id="t2")
 
@@ -304,7 +304,7 @@ async def test_what_the_run_spent_before_counts() -> None:
     ledger = Ledger(budget, Spent(calls=3, tokens=70, usd=0.9), {"t1": 0.5}, VirtualClock())
     assert not (await _refused(ledger, 1, task_id="t1")).whole_run
     ledger.settle(await _granted(ledger, 100, task_id="t2"), _used(100))
-    assert await _refused(ledger, 1, task_id="t2") == Refusal(True, "max_usd=1 is used up (1 USD spent).")
+    assert await _refused(ledger, 1, task_id="t2") == Refusal(True, "max_usd=1 is used up (1 USD counted).")
     assert (await _refused(_ledger(Spent(calls=3), max_calls=3), 1)).reason == "max_calls=3 is used up (3 calls asked)."
     assert (await _refused(_ledger(Spent(tokens=9), max_tokens=9), 1)).reason.startswith("max_tokens=9 is used up")
 
@@ -316,7 +316,7 @@ async def test_a_thousand_small_sums_add_up_exactly(usd: float) -> None:
         reservation = await ledger.reserve("judge", "t1", Estimate(1, usd))
         assert isinstance(reservation, Reservation)
         ledger.settle(reservation, Used(1, usd))
-    assert (await _refused(ledger, 1)).reason == f"max_usd={1000 * usd:g} is used up ({1000 * usd:g} USD spent)."
+    assert (await _refused(ledger, 1)).reason == f"max_usd={1000 * usd:g} is used up ({1000 * usd:g} USD counted)."
 
 
 async def test_a_lost_call_counts_nothing() -> None:
@@ -482,3 +482,43 @@ async def _reservation(task: asyncio.Task[Reservation | Refusal]) -> Reservation
     answer = await task
     assert isinstance(answer, Reservation)
     return answer
+
+
+async def test_a_call_that_takes_more_than_the_most_there_should_be_teaches_the_next_ones() -> None:
+    ledger = Ledger(Budget(max_usd=1), Spent(), {}, VirtualClock())
+    cheap = Estimate(10, 0.01)
+    first = await ledger.reserve("judge", "t", cheap)
+    assert isinstance(first, Reservation)
+    ledger.settle(first, Used(10, 0.1))
+    # Ten times as much is set aside from now on: nine of them fill what is left.
+    granted = [await ledger.reserve("judge", "t", cheap) for _ in range(9)]
+    assert all(isinstance(one, Reservation) for one in granted)
+    waiting = asyncio.create_task(ledger.reserve("judge", "t", cheap))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    waiting.cancel()
+
+
+async def test_what_a_lying_usage_overshoots_is_bounded_by_the_calls_in_flight_when_it_first_lied() -> None:
+    ledger, granted = Ledger(Budget(max_usd=1), Spent(), {}, VirtualClock()), 0
+    in_flight = [await ledger.reserve("judge", "t", Estimate(10, 0.01)) for _ in range(8)]
+    while in_flight:
+        one = in_flight.pop(0)
+        if isinstance(one, Reservation):
+            granted += 1
+            ledger.settle(one, Used(10, 12.5))
+            in_flight.append(await ledger.reserve("judge", "t", Estimate(10, 0.01)))
+    assert granted == 8
+    refused = ledger.refused()
+    assert refused is not None and refused.reason == "max_usd=1 is used up (100 USD counted)."
+
+
+async def test_the_limit_that_ended_a_run_is_told_with_all_that_counts_by_then() -> None:
+    ledger = Ledger(Budget(max_tokens=100), Spent(), {}, VirtualClock())
+    assert ledger.refused() is None
+    both = [await ledger.reserve("judge", "t", Estimate(50, None)) for _ in range(2)]
+    for one in both:
+        assert isinstance(one, Reservation)
+        ledger.settle(one, Used(75, None))
+    told = ledger.refused()
+    assert told is not None and told.reason == "max_tokens=100 is used up (150 tokens counted)."

@@ -141,7 +141,7 @@ async def test_a_host_name_that_cannot_exist_is_unreachable(host: str) -> None:
     exchange = await gateway.ask(CALL)
     await gateway.aclose()
     assert isinstance(exchange.error, errors.Unreachable)
-    assert "host name" in str(exchange.error)
+    assert "its address" in str(exchange.error)
 
 
 async def test_a_server_that_speaks_no_http_is_unreachable() -> None:
@@ -168,7 +168,7 @@ async def test_a_closed_port_is_unreachable_and_says_to_check_the_host(closed_po
     exchange = await gateway.ask(CALL)
     await gateway.aclose()
     assert isinstance(exchange.error, errors.Unreachable)
-    assert "host name" in str(exchange.error)
+    assert "its address" in str(exchange.error)
     assert len(exchange.attempts) == 4
 
 

@@ -107,7 +107,7 @@ async def test_the_timeout_and_the_concurrency_of_the_endpoint_are_in_force() ->
     assert [type(exchange.error) for exchange in exchanges] == [CallTimeout, CallTimeout, type(None)]
 
 
-@pytest.mark.parametrize(("trusted", "cause"), [(True, "proxy"), (False, "host name")])
+@pytest.mark.parametrize(("trusted", "cause"), [(True, "proxy"), (False, "its address")])
 async def test_the_proxies_of_the_environment_count_where_the_endpoint_trusts_it(
     trusted: bool, cause: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,7 +19,7 @@ from misjudge_tools.judging.choice import JudgingSpec, choose_judge, judge_of, o
 from misjudge_tools.judging.prompts import Language
 from misjudge_tools.judging.verdicts import ReplyForm, read_pair
 from misjudge_tools.requests import JudgeRequest
-from operations import NOWHERE, keyed, opened, pair_records, rows, stored, with_judge
+from operations import KEY, NOWHERE, keyed, opened, pair_records, rows, stored, with_judge
 
 KEYED = keyed("http://127.0.0.1:9")
 
@@ -41,6 +41,12 @@ def test_a_judge_of_the_gateway_needs_a_key_and_a_model() -> None:
         choose_judge("some-model", "pairwise", "en", NOWHERE)
     with pytest.raises(InvalidInput, match="judge=MODEL"):
         choose_judge(None, "pairwise", "en", with_judge(KEYED, model=None))
+
+
+def test_the_key_is_no_name_of_a_model() -> None:
+    with pytest.raises(InvalidInput, match="named by the key itself") as caught:
+        choose_judge(KEY, "pairwise", "en", KEYED)
+    assert KEY not in str(caught.value)
 
 
 def test_judges_are_one_exactly_where_their_verdicts_compare() -> None:

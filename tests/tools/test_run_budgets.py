@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from loopback import LoopbackServer, VirtualClock, completion
 from misjudge_storage.engine import Store
@@ -142,7 +143,7 @@ async def test_max_usd_is_overshot_by_at_most_one_call(dear: Deps, prompt_judge:
     assert use.cost is not None and 0.1 <= use.cost < 0.1 + CALL_USD
     assert (result.run.state, result.run.done, len(prompt_judge.asked)) == ("cancelled", 8, 8)
     reason = result.run.reason or ""
-    assert reason.startswith("limit reached: max_usd=0.1 is used up (0.112 USD spent). 8 of 40 cells are done")
+    assert reason.startswith("limit reached: max_usd=0.1 is used up (0.112 USD counted). 8 of 40 cells are done")
 
 
 async def test_max_tokens_are_overshot_by_at_most_one_call(judged: Deps, prompt_judge: PromptJudge) -> None:
@@ -152,7 +153,7 @@ async def test_max_tokens_are_overshot_by_at_most_one_call(judged: Deps, prompt_
     used = (use.input_tokens or 0) + (use.output_tokens or 0)
     assert 100 <= used < 100 + CALL_TOKENS
     assert (result.run.state, result.run.done, len(prompt_judge.asked)) == ("cancelled", 8, 8)
-    assert (result.run.reason or "").startswith("limit reached: max_tokens=100 is used up (112 tokens spent).")
+    assert (result.run.reason or "").startswith("limit reached: max_tokens=100 is used up (112 tokens counted).")
 
 
 async def test_a_limit_that_is_far_off_lets_calls_go_at_once(dear: Deps, prompt_judge: PromptJudge) -> None:
@@ -290,8 +291,8 @@ async def test_a_limit_in_usd_without_a_known_price_is_refused_before_anything(
 @pytest.mark.parametrize(
     ("limit", "said"),
     [
-        ({"max_tokens": 100}, r"max_tokens=100 is used up \(\d{4,} tokens spent\)"),
-        ({"max_usd": 0.1}, r"max_usd=0.1 is used up \([\d.]+ USD spent\)"),
+        ({"max_tokens": 100}, r"max_tokens=100 is used up \(\d{4,} tokens counted\)"),
+        ({"max_usd": 0.1}, r"max_usd=0.1 is used up \([\d.]+ USD counted\)"),
         ({"max_usd_per_task": 0.1}, r"max_usd_per_task is used up for 3 of the tasks; 3 of 6 cells are done"),
     ],
 )
@@ -448,3 +449,21 @@ async def test_calls_that_wait_for_room_in_a_limit_are_not_made_once_the_key_was
         result = await judge(asked(max_tokens=10 * CALL_TOKENS), deps)
         assert (result.run.state, result.run.done) == ("failed", 0)
         assert len(server.asked) == 1
+
+
+async def test_a_dead_gateway_is_a_failure_and_not_a_limit(tmp_path: Path) -> None:
+    async with PromptJudge(down=lambda: True) as server:
+        gateway = keyed(server.base_url, max_attempts=1)
+        async with opened(tmp_path / "s.db", gateway, concurrency=2, clock=VirtualClock()) as deps:
+            stored(deps.store, pair_records(10))
+            run = (await judge(JudgeRequest(audit="a", max_calls=3), deps)).run
+    assert (run.state, run.done) == ("failed", 0)
+    assert run.reason is not None and run.reason.startswith(
+        "no call got a usable reply, the last one: The gateway failed"
+    )
+
+
+@pytest.mark.parametrize("limit", ["max_usd", "max_usd_per_task"])
+def test_a_limit_beyond_all_money_is_refused_as_an_argument(limit: str) -> None:
+    with pytest.raises(ValidationError):
+        JudgeRequest.model_validate({"audit": "a", limit: 1e12})

@@ -58,12 +58,14 @@ class Request(BaseModel):
 class Limits(Request):
     """What a run may use. At a limit it ends with what it has: tasks come in random order, so that is a sample."""
 
-    max_usd: Annotated[float | None, Field(gt=0, description="Most USD; the model's price must be known.")] = None
+    max_usd: Annotated[float | None, Field(gt=0, le=1e9, description="Most USD; the model's price must be known.")] = (
+        None
+    )
     max_calls: Annotated[
         int | None, Field(ge=1, description="Most calls. This or max_usd is needed above 200 paid calls.")
     ] = None
     max_tokens: Annotated[int | None, Field(ge=1, description="Most tokens, in and out.")] = None
-    max_usd_per_task: Annotated[float | None, Field(gt=0, description="Most USD for one task.")] = None
+    max_usd_per_task: Annotated[float | None, Field(gt=0, le=1e9, description="Most USD for one task.")] = None
     deadline_s: Annotated[float | None, Field(gt=0, description="No new calls after so many seconds.")] = None
 
 

@@ -86,6 +86,9 @@ def choose_judge(
     profile = models.named("judge", name)
     if profile.endpoint.key is None and to_ask:
         raise MissingKey(no_key(profile.endpoint.key_variable))
+    key = profile.endpoint.key
+    if key is not None and key.get_secret_value() == profile.model:
+        raise InvalidInput("The model is named by the key itself. Give judge=MODEL, and keep the key where it is.")
     if profile.model is None:
         raise InvalidInput(
             "No judge model is named. Give judge=MODEL, or set TAOTOKEN_JUDGE_MODEL; "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
@@ -140,11 +141,16 @@ class _Account:
         committed = self._spent + self._reserved
         if committed + amount <= self._limit:
             return _Room.FITS
-        if self._spent >= self._limit:
+        if self.used_up:
             return _Room.USED_UP
         if not self._in_flight[role] and committed - self._beyond < self._limit:
             return _Room.BEYOND
         return _Room.NOT_YET
+
+    @property
+    def used_up(self) -> bool:
+        """Whether nothing is left."""
+        return self._spent >= self._limit
 
     def take(self, role: Role, amount: int, room: _Room) -> None:
         self._in_flight[role] += 1
@@ -158,10 +164,10 @@ class _Account:
         self._spent += used
 
     def refusal(self) -> Refusal:
-        spent = f"{self._spent / self._parts:.4g}" if self._unit == "USD" else self._spent
+        counted = f"{self._spent / self._parts:.4g}" if self._unit == "USD" else self._spent
         where = "" if self.whole_run else " for this task"
         stated = f"{self._name}={self._stated:.15g}"
-        return Refusal(self.whole_run, f"{stated} is used up{where} ({spent} {self._unit} spent).")
+        return Refusal(self.whole_run, f"{stated} is used up{where} ({counted} {self._unit} counted).")
 
 
 class _Asked(NamedTuple):
@@ -209,6 +215,7 @@ class Ledger:
         self._granted = 0
         self._open: dict[int, _Held] = {}
         self._waiting: dict[Role, list[_Asked]] = {}
+        self._excess = 1.0
 
     @property
     def unlimited(self) -> bool:
@@ -240,9 +247,20 @@ class Ledger:
         if self._budget.unlimited:
             return
         estimate = reservation.estimate
+        self._learn(estimate, used)
         tokens = estimate.tokens if used.tokens is None else used.tokens
         usd = estimate.usd if used.usd is None else used.usd
         self._close(reservation, tokens, usd)
+
+    def _learn(self, estimate: Estimate, used: Used) -> None:
+        """A call that took more than the most there should be shows what the next ones may take."""
+        known = [(used.tokens, estimate.tokens), (used.usd, estimate.usd)]
+        self._excess = max(self._excess, *(taken / most for taken, most in known if taken is not None and most), 1.0)
+
+    def refused(self) -> Refusal | None:
+        """The limit that ends the whole run, with all that counts against it by now; None where none does."""
+        used_up = (account.refusal() for account in self._accounts if account.used_up)
+        return self._over() or next(used_up, None)
 
     def _close(self, reservation: Reservation, tokens: int, usd: float | None) -> None:
         role, shares = self._open.pop(reservation.number)
@@ -289,6 +307,7 @@ class Ledger:
     def _answer(self, asked: _Asked) -> Reservation | Refusal | _Account:
         """Leave, or the limit that is reached, or the one that has no room yet."""
         role, task_id, (tokens, usd), _ = asked
+        tokens, usd = math.ceil(tokens * self._excess), None if usd is None else usd * self._excess
         over = self._over()
         if over is not None:
             return over

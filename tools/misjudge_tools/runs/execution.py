@@ -93,21 +93,25 @@ class Execution:
         async with asyncio.TaskGroup() as group:
             for _ in range(min(self._session.way.concurrency, before.total - before.done)):
                 group.create_task(self._ask_cells())
-        if self._trouble is not None:
-            raise self._trouble
         after = await asyncio.to_thread(self._progress)
-        return self._ended(after)
+        if self._trouble is not None and after.done < after.total:
+            raise self._trouble
+        return self._ended(before, after)
 
     def _progress(self) -> run_progress.Progress:
         with self._store.read() as connection:
             return run_progress.progress(connection, self._run.run_id)
 
-    def _ended(self, now: run_progress.Progress) -> Ended:
+    def _ended(self, before: run_progress.Progress, now: run_progress.Progress) -> Ended:
         if now.done == now.total:
             return Ended("done", None)
+        if self._last_loss is not None and now.done == before.done and not self._stop.is_set():
+            # Whatever limit it came to: a higher one is not what helps.
+            return Ended("failed", f"no call got a usable reply, the last one: {self._last_loss}")
         if self._limit is not None:
+            limit = self._ledger.refused() or Refusal(True, self._limit)
             sample = f"{now.done} of {now.total} cells are done, tasks in random order, so they are a sample"
-            return Ended("cancelled", f"{LIMIT_REACHED}{self._limit} {sample}. Go on with a higher limit.")
+            return Ended("cancelled", f"{LIMIT_REACHED}{limit.reason} {sample}. Go on with a higher limit.")
         if self._stop.is_set():
             return Ended("cancelled", "stopped; resume it to go on")
         if self._lost:
@@ -180,14 +184,13 @@ class Execution:
 
     def _after_loss(self, work: Work, judged: Judged, loss: GatewayError) -> CellResult:
         """What is stored of a lost call: only its attempts where the cell is asked again in this sitting."""
-        down = self._gateway_outage.down
+        down, self._last_loss = self._gateway_outage.down, loss
         if self._stop.is_set() or loss.stops_run:
             return CellResult(None, judged.result.logs)
         if loss.retryable and (down or work.asked + 1 < MOST_ASKED):
             self._feed.again(work._replace(asked=work.asked + (not down)))
             return CellResult(None, judged.result.logs)
         self._lost += 1
-        self._last_loss = loss
         return judged.result
 
     async def _save(self, work: Work, result: CellResult) -> None:

@@ -119,6 +119,8 @@ class StoreOutage:
                 return result
 
     def _hold(self, error: StoreError) -> None:
+        if not self._writable.is_set():
+            return
         self._writable.clear()
         self._note(f"paused until the store takes results again: {error}")
 
