@@ -39,7 +39,9 @@ class Store:
             yield connection
 
     def write(self) -> AbstractContextManager[Connection]:
-        """One transaction that holds the write lock: all of it is stored, or nothing. Raises StoreError."""
+        """One transaction that holds the write lock: all of it is stored, or nothing. Raises StoreError, also where
+        the store's file was removed, replaced or cut since it was opened.
+        """
         return _stored(self.engine, self.location)
 
     def close(self) -> None:
@@ -89,7 +91,7 @@ def _file_engine(path: Path) -> tuple[Engine, str]:
             f"The store's folder {folder} cannot be used ({error.strerror}). Name another place in MISJUDGE_STORE."
         ) from error
     url = URL.create("sqlite", database=str(path.absolute()))
-    return sqlite_engine(url, network=on_network_disk(folder)), str(path)
+    return sqlite_engine(url, str(path), network=on_network_disk(folder)), str(path)
 
 
 def _url_engine(place: str) -> tuple[Engine, str]:
@@ -109,7 +111,7 @@ def _sqlite_url_engine(url: URL, location: str) -> tuple[Engine, str]:
     if url.database in {None, "", ":memory:"} or url.query.get("mode") == "memory":
         raise StoreError("A store in memory would lose its results. Name a file in MISJUDGE_STORE.")
     if url.query:  # such as sqlite:///file:misjudge.db?mode=ro&uri=true
-        return sqlite_engine(url, network=False), location
+        return sqlite_engine(url, location, network=False), location
     return _file_engine(Path(url.database or ""))
 
 

@@ -143,6 +143,9 @@ class Worker:
         try:
             await self._write(partial(leases.finish, lease=lease, state=state, reason=reason))
         except Exception as error:
+            if state in {"done", "cancelled"}:  # to say so would hide that the store takes nothing
+                said = str(error) if isinstance(error, MisjudgeError) else f"{type(error).__name__}; see the log"
+                ended = Ended("failed", f"the end of the run could not be stored: {said}")
             self._unsaved[lease.run_id] = ended
             log.error("end of run not stored: %s", type(error).__name__, extra={"run": lease.run_id})
 
