@@ -131,7 +131,7 @@ def test_every_version_that_clients_speak_is_agreed_to(tmp_path: Path, era: str)
     assert answers[FIRST]["result"]["isError"] is True
 
 
-SLOW_TO_IMPORT = ("openai", "sqlalchemy", "sqlmodel", "numpy", "typer", "altair", "aiohttp", "rich")
+SLOW_TO_IMPORT = ("openai", "sqlalchemy", "sqlmodel", "numpy", "typer", "altair", "aiohttp", "rich", "regex")
 
 
 def test_listing_the_tools_imports_nothing_that_is_slow(tmp_path: Path) -> None:

@@ -118,7 +118,7 @@ def passes(name: str, error: str, answer: Answer, took: tuple[float, float] = FI
 def lost(name: str, error: str, attempts: int, says: str, answer: Answer, took: tuple[float, float]) -> Fault:
     """A fault for ever that is tried again: both cells are lost after three calls each."""
     gone = "timeout" if error == "CallTimeout" else "provider_error"
-    said = f"^2 calls got no usable reply, the last one: .*{says}"
+    said = f"^no call got a usable reply, the last one: .*{says}"
     return Fault(f"{name}, for ever", [answer] * PLENTY, [error] * attempts, (gone, gone), said, took)
 
 
@@ -129,9 +129,9 @@ def transient(name: str, error: str, says: str, answer: Answer) -> Iterator[Faul
 
 def final(name: str, error: str, says: str, answer: Answer) -> Iterator[Fault]:
     """A fault of the request, which is not tried again but when the run is resumed."""
-    gone, said = "provider_error", f"calls? got no usable reply, the last one: .*{says}"
-    yield Fault(f"{name}, then well", [answer], [error, None], (gone, "scored"), f"^1 {said}")
-    yield Fault(f"{name}, for ever", [answer] * PLENTY, [error] * 2, (gone, gone), f"^2 {said}")
+    gone, said = "provider_error", f"usable reply, the last one: .*{says}"
+    yield Fault(f"{name}, then well", [answer], [error, None], (gone, "scored"), f"^1 call got no {said}")
+    yield Fault(f"{name}, for ever", [answer] * PLENTY, [error] * 2, (gone, gone), f"^no call got a {said}")
 
 
 def stops(name: str, error: str, says: str, answer: Answer, attempts: int = 1) -> Fault:
@@ -249,7 +249,7 @@ FAULTS: Sequence[Fault] = [
         [failing(400, "no temperature, max_tokens, max_completion_tokens, response_format")] * PLENTY,
         ["RequestRefused"] * 7,
         ("provider_error", "provider_error"),
-        r"^2 calls got .*\(400\). Check the model name and its parameters",
+        r"^no call got .*\(400\). Check the model name and its parameters",
         changed={"temperature": None, "max_tokens": None, "response_format": None},
     ),
     *transient("407", "Unreachable", "The local proxy failed", failing(407)),

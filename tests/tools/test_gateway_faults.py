@@ -17,6 +17,7 @@ from loopback import LoopbackServer, VirtualClock, completion
 from misjudge_storage import errors
 from misjudge_tools.gateway.calls import Call, ChatTurn
 from misjudge_tools.gateway.client import HttpGateway
+from misjudge_tools.gateway.replies import Answer
 from misjudge_tools.gateway.transport import open_transport
 
 KEY = "sk-canary-key-0123456789"
@@ -135,6 +136,49 @@ async def test_no_attempt_starts_when_the_deadline_has_passed() -> None:
     assert (exchange.attempts, server.requests) == ((), [])
 
 
+@pytest.mark.parametrize(
+    ("timeout_s", "deadline_s", "attempts"),
+    [(60, 12, 2), (60, 11, 2), (60, 10.5, 1), (0.25, 10.5, 2), (0.25, 10.125, 1), (60, 10, 1)],
+)
+async def test_no_attempt_starts_with_less_than_a_second_or_its_own_limit_left(
+    timeout_s: float, deadline_s: float, attempts: int
+) -> None:
+    clock = VirtualClock()
+    async with LoopbackServer() as server:
+        server.enqueue(status=503, headers={"Retry-After": "10"})
+        server.enqueue()
+        gateway = HttpGateway(server.base_url, KEY, timeout_s=timeout_s, deadline_s=deadline_s, clock=clock)
+        exchange = await gateway.ask(CALL)
+        await gateway.aclose()
+    assert len(server.requests) == len(exchange.attempts) == attempts
+    assert (exchange.text, len(clock.slept)) == (("OK", 1) if attempts == 2 else (None, 0))
+    if attempts == 1:
+        assert f"asks to wait 10 s, longer than the deadline of {deadline_s:g} s" in str(exchange.error)
+
+
+async def test_a_deadline_below_a_second_still_allows_one_attempt() -> None:
+    async with LoopbackServer() as server:
+        server.enqueue()
+        gateway = HttpGateway(server.base_url, KEY, deadline_s=0.5, clock=VirtualClock())
+        exchange = await gateway.ask(CALL)
+        await gateway.aclose()
+    assert exchange.text == "OK"
+
+
+@pytest.mark.parametrize(("limit_s", "said"), [(10 / 3, "3.33 s"), (0.05, "0.05 s"), (60, "60 s"), (3600, "3600 s")])
+async def test_the_time_that_an_attempt_took_is_said_in_three_digits(limit_s: float, said: str) -> None:
+    clock = VirtualClock()
+    async with LoopbackServer() as server:
+        server.enqueue(hold=asyncio.Event())
+        gateway = HttpGateway(server.base_url, KEY, timeout_s=limit_s, deadline_s=9_000, max_attempts=1, clock=clock)
+        asking = asyncio.create_task(gateway.ask(CALL))
+        await server.received(1)
+        clock.advance(limit_s)
+        exchange = await asking
+        await gateway.aclose()
+    assert f"did not answer within {said}." in str(exchange.error)
+
+
 @pytest.mark.parametrize("host", ["h..invalid", "☃.invalid", "a" * 70 + ".invalid"])
 async def test_a_host_name_that_cannot_exist_is_unreachable(host: str) -> None:
     gateway = HttpGateway(f"http://{host}/api", KEY, max_attempts=1, clock=VirtualClock())
@@ -244,5 +288,5 @@ async def test_the_environment_is_not_trusted_when_told_so(closed_port: int, mon
         assert not isinstance(transport, errors.Unreachable)
         answer = await transport.send(f"{server.base_url}/chat/completions", b"{}")
         await transport.aclose()
-    assert not isinstance(answer, errors.Unreachable)
+    assert isinstance(answer, Answer)
     assert answer.status == 200

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 SHORTEST_SECRET = 16
 """Characters from which on a key is taken out of answers; shorter ones are words such as `local`."""
+SHORTEST_ATTEMPT_S = 1.0
+"""No attempt starts with less of the deadline left than this, its own limit or half the deadline: the least counts."""
 LARGER = 4
 """How many times the token limit grows for the one retry of a truncated reply."""
 
@@ -148,7 +150,7 @@ class HttpGateway:
                 return outcome.error
             asked.failed = outcome.error
             delay = max(backoff(failures, encode(asked.body)), outcome.wait_s or 0.0)
-            if self._clock.now() + delay >= asked.deadline:
+            if not self._enough(asked.deadline - self._clock.now() - delay):
                 return self._too_late(outcome)
             _log.debug("attempt %d: %s; next in %.1f s", len(asked.attempts), type(outcome.error).__name__, delay)
             await self._clock.sleep(delay)
@@ -214,6 +216,10 @@ class HttpGateway:
         except TimeoutError:
             return None
 
+    def _enough(self, left_s: float) -> bool:
+        """Whether what is left of the deadline is worth an attempt."""
+        return left_s > 0 and left_s >= min(SHORTEST_ATTEMPT_S, self._timeout_s, self._deadline_s / 2)
+
     def _over(self, asked: _Asked) -> Fault:
         return Fault(asked.failed or CallTimeout(f"No usable answer within the deadline of {self._deadline_s:g} s."))
 
@@ -223,9 +229,10 @@ class HttpGateway:
         asked.body = request_body(asked.call, asked.shape, asked.limit)
         transport = self._transport or await self._open()
         started = self._clock.now()
-        limit = min(self._timeout_s, asked.deadline - started)
-        if limit <= 0:
+        left = asked.deadline - started
+        if not self._enough(left):
             return self._over(asked)
+        limit = min(self._timeout_s, left)
         answer = await self._answer(transport, f"{base}/chat/completions", encode(asked.body), limit)
         latency_ms = (self._clock.now() - started) * 1000.0
         outcome = self._read(answer)
@@ -242,7 +249,8 @@ class HttpGateway:
             async with self._clock.within(limit):
                 return await transport.send(url, body)
         except TimeoutError:
-            return CallTimeout(f"The gateway did not answer within {limit:g} s. Try again later, or allow more time.")
+            seconds = f"{float(f'{limit:.3g}'):g}"
+            return CallTimeout(f"The gateway did not answer within {seconds} s. Try again later, or allow more time.")
 
     async def _open(self) -> Transport | Unreachable:
         async with self._opening:

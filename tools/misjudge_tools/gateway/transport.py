@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import logging
+import zlib
+from contextlib import aclosing
 
 import aiohttp
 import httpx2
 import openai
 
-from misjudge_storage.errors import Unreachable
+from misjudge_storage.errors import GatewayError, ProviderFailed, Unreachable
 from misjudge_tools.gateway.replies import PROXY_FAILED, Answer
+
+MOST_BYTES = 4_000_000
+"""Longest body of an answer that is read, and longest that it may be when inflated."""
 
 _TELLTALE = "httpx2"
 """The logger that repeats the address, a value of the environment."""
@@ -19,6 +24,14 @@ _NOT_SECURE = (
     "Check its address, which `misjudge config` shows, or name your company's certificates in SSL_CERT_FILE."
 )
 _BROKEN = "The connection to the gateway broke before its answer was whole. Try again later."
+_TOO_LONG = (
+    f"The gateway answered with more than {MOST_BYTES // 1_000_000} MB, which no verdict needs. "
+    "Try again later, or another model."
+)
+_NOT_ENCODED = {"", "identity"}
+_ENCODINGS = {"gzip", "x-gzip", "deflate"}
+_GZIP_OR_ZLIB = zlib.MAX_WBITS | 32
+_BARE_DEFLATE = -zlib.MAX_WBITS
 
 
 class Transport:
@@ -36,7 +49,7 @@ class Transport:
         self._headers = httpx2.Headers(
             {
                 "Accept": "application/json",
-                "Accept-Encoding": "gzip, deflate",
+                "Accept-Encoding": "identity",
                 "Authorization": f"Bearer {key}",
                 "Content-Type": "application/json",
                 "User-Agent": "misjudge",
@@ -44,10 +57,11 @@ class Transport:
         )
         self._urls: dict[str, httpx2.URL] = {}
 
-    async def send(self, url: str, body: bytes) -> Answer | Unreachable:
+    async def send(self, url: str, body: bytes) -> Answer | GatewayError:
         """POSTs JSON. The answer of any status, or why there is none; time limits are the caller's."""
         try:
-            response = await self._http.send(self._request(url, body))
+            response = await self._http.send(self._request(url, body), stream=True)
+            said = await _body(response)
         except (aiohttp.ClientError, httpx2.HTTPError) as error:
             return _unreachable(error)
         except (httpx2.InvalidURL, UnicodeError):
@@ -56,7 +70,7 @@ class Transport:
         except ValueError:
             # The login of the proxy holds a colon, which none can.
             return Unreachable(PROXY_FAILED)
-        return Answer(response.status_code, response.headers, response.content)
+        return said if isinstance(said, GatewayError) else Answer(response.status_code, response.headers, said)
 
     async def aclose(self) -> None:
         await self._http.aclose()
@@ -76,6 +90,37 @@ def open_transport(key: str, *, trust_env: bool, connections: int) -> Transport 
         return Transport(key, trust_env=trust_env, connections=connections)
     except (ValueError, httpx2.InvalidURL):
         return Unreachable(PROXY_FAILED)
+
+
+async def _body(response: httpx2.Response) -> bytes | GatewayError:
+    """The body as it was before any compression; the rest of one that is too long is never read."""
+    parts: list[bytes] = []
+    left = MOST_BYTES
+    async with aclosing(response.aiter_raw()) as chunks:
+        async for chunk in chunks:
+            left -= len(chunk)
+            if left < 0:
+                return ProviderFailed(_TOO_LONG)
+            parts.append(chunk)
+    body = b"".join(parts)
+    encoding = response.headers.get("content-encoding", "").strip().lower()
+    if not body or encoding in _NOT_ENCODED:
+        return body
+    return _inflated(body) if encoding in _ENCODINGS else Unreachable(_BROKEN)
+
+
+def _inflated(body: bytes) -> bytes | GatewayError:
+    # Some servers send deflate without the frame of zlib that the standard asks for.
+    for window in (_GZIP_OR_ZLIB, _BARE_DEFLATE):
+        inflater = zlib.decompressobj(window)
+        try:
+            text = inflater.decompress(body, MOST_BYTES + 1)
+        except zlib.error:
+            continue
+        if len(text) > MOST_BYTES:
+            return ProviderFailed(_TOO_LONG)
+        return text if inflater.eof else Unreachable(_BROKEN)
+    return Unreachable(_BROKEN)
 
 
 def _no_record(_: logging.LogRecord) -> bool:

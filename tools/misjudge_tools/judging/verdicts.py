@@ -11,14 +11,13 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-import warnings
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Final, Literal, NamedTuple, Self, TypeVar
 
 from pydantic import Field, model_validator
 
 from misjudge_storage.types import Preference, Scale, UnscoredReason, Value
+from misjudge_tools.judging.patterns import group_count, last_match, last_of
 from misjudge_tools.judging.reply_text import TWICE, Fields, claims_in, is_whole, repaired, without_reasoning
 
 LABEL_LIMIT: Final = 100
@@ -29,7 +28,7 @@ TEXT_LIMIT: Final = 20_000
 
 _PAIR_KEYS: Final = ("reasons", "score_a", "score_b", "winner")
 _SATISFACTION_KEYS: Final = ("reason", "satisfaction")
-_TAG: Final = rf"\[\[([^\[\]\n]{{1,{LABEL_LIMIT}}})\]\]"
+_TAG: Final = re.compile(rf"\[\[([^\[\]\n]{{1,{LABEL_LIMIT}}})\]\]")
 _NUMBER: Final = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
 
 _LETTERS: Final[Mapping[str, Preference]] = {"a": "A", "b": "B", "tie": "tie"}
@@ -52,6 +51,7 @@ class ReplyForm(Value):
     - `letter`: the whole reply is a label (satisfaction: a number).
     - `tag`: the last `[[…]]` holds a label, by default those of MT-Bench and Arena-Hard (satisfaction: a number).
     - `regex`: the one group of the last match of `pattern`, a Python `re` over the last 20,000 characters.
+      What takes it longer than 0.2 s leaves the reply unscored.
 
     `labels` maps what the judge writes to a preference, such as `(("甲", "A"), ("乙", "B"), ("平局", "tie"))`;
     empty means A, B, tie. Labels are compared after NFKC, without outer spaces and case. Raises ValueError.
@@ -65,11 +65,7 @@ class ReplyForm(Value):
     def _pattern_can_be_read(self) -> Self:
         if (self.pattern is None) == (self.kind == "regex"):
             raise ValueError("A pattern belongs to the reply form regex, and only to it: give both or neither.")
-        try:
-            with warnings.catch_warnings(action="ignore"):  # of [[(A|B)]], which the sentence below answers
-                groups = 1 if self.pattern is None else re.compile(self.pattern).groups
-        except (re.error, OverflowError, RecursionError) as error:
-            raise ValueError("The pattern is not a valid Python regular expression; correct it.") from error
+        groups = 1 if self.pattern is None else group_count(self.pattern)
         if groups != 1:
             raise ValueError(
                 f"The pattern has {groups} capture groups and needs exactly one, around the label; "
@@ -215,10 +211,10 @@ def _slot(reply: str, form: ReplyForm, truncated: bool) -> _Slot:
     if form.kind == "letter":
         return _Slot(text, "")
     text = text[-TEXT_LIMIT:]
-    matches = deque(re.finditer(form.pattern or _TAG, text), maxlen=1)
-    if not matches or (truncated and matches[0].span() != (0, len(text))):
+    found = last_match(form.pattern, text) if form.pattern else last_of(_TAG.finditer(text))
+    if found is None or (truncated and (found.start, found.end) != (0, len(text))):
         return _Slot("", "")
-    return _Slot(matches[0][1] or "", _text(text[: matches[0].start()].strip()))
+    return _Slot(found.label, _text(text[: found.start].strip()))
 
 
 def _labels(form: ReplyForm) -> Mapping[str, Preference]:
