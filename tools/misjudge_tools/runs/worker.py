@@ -31,7 +31,7 @@ OpenSession = Callable[[RunRow], AbstractAsyncContextManager[JudgingSession]]
 
 
 class _Active:
-    """A run at work here: `execution` once its judge is open, `lost_to` when its lease is another's."""
+    """A run at work here: `execution` once its judge is open, `taken_over` when its lease is another's."""
 
     def __init__(self, lease: Lease) -> None:
         self.lease = lease
