@@ -322,8 +322,10 @@ async def test_a_thousand_small_sums_add_up_exactly(usd: float) -> None:
 async def test_a_lost_call_counts_nothing() -> None:
     ledger = _ledger(max_tokens=100, max_usd=0.1)
     ledger.settle(await _granted(ledger, 60), Used(0, 0.0))
+    assert ledger.refused() is None
     await _granted(ledger, 60)
     await _granted(ledger, 40)
+    assert not (await _waiting(ledger, 1)).done(), "what is left is all reserved"
 
 
 @pytest.mark.parametrize("limits", [{"max_tokens": 100}, {"max_usd": 0.1}, {"max_usd_per_task": 0.1}])
@@ -468,7 +470,10 @@ def test_a_limit_in_usd_is_refused_where_the_price_is_unknown(limits: dict[str, 
 
 
 def test_other_limits_need_no_price() -> None:
-    refuse_unpriced(Budget(max_calls=1, max_tokens=1, deadline_s=1), Pricing("my-model"), "my-model")
+    others = Budget(max_calls=1, max_tokens=1, deadline_s=1)
+    refuse_unpriced(others, Pricing("my-model"), "my-model")
+    with pytest.raises(InvalidInput, match="max_usd cannot be kept"):
+        refuse_unpriced(others.model_copy(update={"max_usd": 1.0}), Pricing("my-model"), "my-model")
 
 
 def test_a_refusal_does_not_repeat_a_hostile_name_at_length() -> None:

@@ -47,18 +47,19 @@ class Ended(NamedTuple):
 
 
 class Sitting(NamedTuple):
-    """One time that a run is worked on: under which lease, until `stop`, and which of its cells."""
+    """One time that a run is worked on: under which lease, until `stop`, from where on, and which of its cells."""
 
     run: RunRow
     lease: Lease
     stop: asyncio.Event
+    before: run_progress.Progress
     only_failed: bool = False
 
 
 class Execution:
     """Asks the open cells of one run. `paused` says why it waits for the store, None while it does not."""
 
-    def __init__(self, store: Store, session: JudgingSession, sitting: Sitting, clock: Clock) -> None:
+    def __init__(self, store: Store, session: JudgingSession, sitting: Sitting, ledger: Ledger, clock: Clock) -> None:
         self.paused: str | None = None
         self._store = store
         self._session = session
@@ -74,11 +75,11 @@ class Execution:
             reuse=session.spec.reuse,
             only_failed=sitting.only_failed,
         )
-        self._clock = clock
-        self._ledger = Ledger(Budget(), Spent(), {}, clock)
+        self._before = sitting.before
+        self._ledger = ledger
         self._gateway_outage = GatewayOutage(clock, self._stop, self._note)
         self._store_outage = StoreOutage(clock, self._pause)
-        self._replies = _FirstReplies(self._run.audit, done=0)
+        self._replies = _FirstReplies(self._run.audit, self._before.done)
         self._trouble: Exception | None = None
         self._limit: str | None = None
         self._left_out: set[str] = set()
@@ -87,25 +88,22 @@ class Execution:
 
     async def carry_out(self) -> Ended:
         """Ask until the plan is done, a limit is reached or the run is stopped. Raises what ended it early."""
-        before = await asyncio.to_thread(self._progress)
-        self._ledger = await asyncio.to_thread(_ledger, self._store, self._run, self._session, self._clock)
-        self._replies = _FirstReplies(self._run.audit, before.done)
         async with asyncio.TaskGroup() as group:
-            for _ in range(min(self._session.way.concurrency, before.total - before.done)):
+            for _ in range(min(self._session.way.concurrency, self._before.total - self._before.done)):
                 group.create_task(self._ask_cells())
         after = await asyncio.to_thread(self._progress)
         if self._trouble is not None and after.done < after.total:
             raise self._trouble
-        return self._ended(before, after)
+        return self._ended(after)
 
     def _progress(self) -> run_progress.Progress:
         with self._store.read() as connection:
             return run_progress.progress(connection, self._run.run_id)
 
-    def _ended(self, before: run_progress.Progress, now: run_progress.Progress) -> Ended:
+    def _ended(self, now: run_progress.Progress) -> Ended:
         if now.done == now.total:
             return Ended("done", None)
-        if self._last_loss is not None and now.done == before.done and not self._stop.is_set():
+        if self._last_loss is not None and now.done == self._before.done and not self._stop.is_set():
             # Whatever limit it came to: a higher one is not what helps.
             return Ended("failed", f"no call got a usable reply, the last one: {self._last_loss}")
         if self._limit is not None:
@@ -217,8 +215,8 @@ class Execution:
         return asyncio.wrap_future(self._store.writer.submit(work))
 
 
-def _ledger(store: Store, run: RunRow, session: JudgingSession, clock: Clock) -> Ledger:
-    """What the run may still use. Raises InvalidInput for a limit in USD where the price is known no more."""
+def ledger_of(store: Store, run: RunRow, session: JudgingSession, clock: Clock) -> Ledger:
+    """What the run may still use. Raises InvalidInput for a limit in USD where the price is not known any more."""
     budget = Budget() if run.budget_json is None else Budget.model_validate_json(run.budget_json)
     refuse_unpriced(budget, session.way.pricing, session.spec.model)
     if budget.unlimited:

@@ -22,7 +22,7 @@ from misjudge_storage.leases import Lease
 from misjudge_storage.run_records import RunRow
 from misjudge_tools.gateway.clock import Clock, SystemClock
 from misjudge_tools.judging.session import JudgingSession
-from misjudge_tools.runs.execution import TAKEN_OVER, Ended, Execution, Sitting
+from misjudge_tools.runs.execution import TAKEN_OVER, Ended, Execution, Sitting, ledger_of
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -156,8 +156,9 @@ class Worker:
         if before.done == before.total:
             return Ended("done", None)
         async with self._open_session(run) as session:
-            sitting = Sitting(run, active.lease, active.stop, only_failed)
-            active.execution = Execution(self._store, session, sitting, self._clock)
+            sitting = Sitting(run, active.lease, active.stop, before, only_failed)
+            ledger = await asyncio.to_thread(ledger_of, self._store, run, session, self._clock)
+            active.execution = Execution(self._store, session, sitting, ledger, self._clock)
             ended = await active.execution.carry_out()
         if active.taken_over:
             raise RunStopped(TAKEN_OVER)
