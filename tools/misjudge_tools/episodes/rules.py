@@ -1,0 +1,246 @@
+"""Rules that tell whether a task was done, as suites and calls write them. `verifiers` applies them.
+
+Each rule becomes one check; `name` is what it is called there, `weight` its share of the reward.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, TypeAdapter, model_validator
+
+from misjudge_storage.types import Value
+
+Cell = str | int | float | bool | None
+Row = dict[str, Cell]
+Text = Annotated[str, Field(min_length=1, max_length=4000)]
+Scope = Literal["answer", "any"]
+"""`answer`: the agent's last message; `any`: all of its messages."""
+Combination = Literal["all", "any", "weights"]
+"""`weights`: success from a weighted share of `THRESHOLD` on."""
+
+
+class _Rule(Value):
+    name: Annotated[str, Field(max_length=200)] = ""
+    weight: Annotated[float, Field(gt=0)] = 1.0
+
+
+class SqlRule(_Rule):
+    """A read-only query on the final world: a scalar equals `equals`, or its rows do (lists of cells, in order)."""
+
+    kind: Literal["sql"]
+    query: Text
+    equals: Cell | list[list[Cell]]
+
+
+class Change(Value):
+    """One change of the world that must be.
+
+    `key` finds a row that is changed or removed, `set` is what changed in it, no more and no less; of a row `added`
+    the stated columns must be equal.
+    """
+
+    table: Text
+    key: Row = Field(default_factory=dict)
+    set: Row | None = None
+    added: Row | None = None
+    removed: bool = False
+
+    @model_validator(mode="after")
+    def _says_one_thing(self) -> Self:
+        if (self.set is not None) + (self.added is not None) + self.removed != 1:
+            raise ValueError("a change has exactly one of set, added and removed")
+        if (self.added is None) != bool(self.key):
+            raise ValueError("key finds the row that is changed or removed; a row that is added has none")
+        return self
+
+
+class WorldRule(_Rule):
+    """The final world differs from the first one in exactly these rows. `changes` empty: nothing changed.
+
+    Columns named `created_at` or `updated_at`, and tables in `ignore`, are left out of the comparison.
+    """
+
+    kind: Literal["world"]
+    changes: tuple[Change, ...] = ()
+    ignore: tuple[str, ...] = ()
+
+
+class ToolCalledRule(_Rule):
+    """The agent called this tool between `at_least` and `at_most` times with (at least) these arguments.
+
+    Only calls that did not end in an error count where `succeeded` is set.
+    """
+
+    kind: Literal["tool_called"]
+    value: Text
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    at_least: Annotated[int, Field(ge=1)] = 1
+    at_most: Annotated[int, Field(ge=1)] | None = None
+    succeeded: bool = False
+
+
+class ToolNotCalledRule(_Rule):
+    """The agent never called this tool with (at least) these arguments."""
+
+    kind: Literal["tool_not_called"]
+    value: Text
+    arguments: dict[str, Any] = Field(default_factory=dict)
+
+
+class ToolOrderRule(_Rule):
+    """These tools were called one after the other; others may stand between them."""
+
+    kind: Literal["tool_order"]
+    values: Annotated[tuple[Text, ...], Field(min_length=2)]
+
+
+class AskedFirstRule(_Rule):
+    """Before the first call of this tool the customer answered the agent, at least `turns` times."""
+
+    kind: Literal["asked_first"]
+    value: Text
+    turns: Annotated[int, Field(ge=1)] = 1
+
+
+class SaysRule(_Rule):
+    """The agent told the customer these facts: each is a number, an ISO date or a name, in any usual way of writing it
+    (129.50, $129.5, 一百二十九点五; 2026-03-14, March 14, 3月14日). Of an entry that is a list, one is enough.
+    """
+
+    kind: Literal["says"]
+    facts: Annotated[tuple[Cell | list[Cell], ...], Field(min_length=1)]
+    where: Scope = "any"
+
+
+class NotSaysRule(_Rule):
+    """The agent told the customer none of these."""
+
+    kind: Literal["not_says"]
+    facts: Annotated[tuple[Cell, ...], Field(min_length=1)]
+    where: Scope = "any"
+
+
+class ContainsRule(_Rule):
+    """Text in the agent's messages; case, width and runs of white space do not matter. Of a list, one is enough."""
+
+    kind: Literal["contains"]
+    value: Text | Annotated[list[Text], Field(min_length=1)]
+    where: Scope = "any"
+
+
+class NotContainsRule(_Rule):
+    """None of these in the agent's messages."""
+
+    kind: Literal["not_contains"]
+    value: Text | Annotated[list[Text], Field(min_length=1)]
+    where: Scope = "any"
+
+
+class RegexRule(_Rule):
+    """A pattern is found in the agent's messages, or is not, where `absent` is set."""
+
+    kind: Literal["regex"]
+    value: Text
+    where: Scope = "answer"
+    absent: bool = False
+
+
+class LengthRule(_Rule):
+    """The answer's length; units are words (in Chinese characters), characters, sentences, lines or items of a list."""
+
+    kind: Literal["length"]
+    unit: Literal["words", "characters", "sentences", "lines", "items"]
+    at_least: Annotated[int, Field(ge=0)] | None = None
+    at_most: Annotated[int, Field(ge=0)] | None = None
+    where: Scope = "answer"
+
+
+class FormatRule(_Rule):
+    """The answer is written as this."""
+
+    kind: Literal["format"]
+    value: Literal["json", "list", "numbered_list", "table", "iso_date", "one_line"]
+
+
+class JsonSchemaRule(_Rule):
+    """The answer is JSON (a code fence around it does not matter) that fits this schema."""
+
+    kind: Literal["json_schema"]
+    value: dict[str, Any]
+
+
+class NumberRule(_Rule):
+    """The first capture of `value` in the answer is a number in this range."""
+
+    kind: Literal["number_range"]
+    value: Text
+    low: float | None = None
+    high: float | None = None
+    where: Scope = "answer"
+
+
+class FileRule(_Rule):
+    """A file of the rollout's folder exists, or does not; its text is as `contains` or `equals` says."""
+
+    kind: Literal["file"]
+    path: Text
+    exists: bool = True
+    contains: str | None = None
+    equals: str | None = None
+
+
+class HttpRule(_Rule):
+    """A GET of this address answers with this status; only hosts that the configuration allows are asked."""
+
+    kind: Literal["http_status"]
+    url: Text
+    status: Annotated[int, Field(ge=100, le=599)] = 200
+
+
+class CommandRule(_Rule):
+    """A command that the configuration allows by this name ends with this exit code, in the rollout's folder."""
+
+    kind: Literal["command"]
+    value: Text
+    exit_code: int = 0
+
+
+class HumanRule(_Rule):
+    """Only a person can tell: unknown until one does."""
+
+    kind: Literal["human"]
+    question: str = ""
+
+
+class ModelRule(_Rule):
+    """A model's opinion. A candidate label: stored apart, never part of success."""
+
+    kind: Literal["model"]
+    question: Text
+
+
+Rule = Annotated[
+    SqlRule
+    | WorldRule
+    | ToolCalledRule
+    | ToolNotCalledRule
+    | ToolOrderRule
+    | AskedFirstRule
+    | SaysRule
+    | NotSaysRule
+    | ContainsRule
+    | NotContainsRule
+    | RegexRule
+    | LengthRule
+    | FormatRule
+    | JsonSchemaRule
+    | NumberRule
+    | FileRule
+    | HttpRule
+    | CommandRule
+    | HumanRule
+    | ModelRule,
+    Field(discriminator="kind"),
+]
+RULE: TypeAdapter[Rule] = TypeAdapter(Rule)
