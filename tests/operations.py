@@ -19,6 +19,7 @@ from misjudge_storage.engine import Store, open_store
 from misjudge_storage.ingest import ensure_audit, ingest
 from misjudge_storage.types import Check, Episode, GoldLabel, Message, PairKey, Preference, Record, Task, Trajectory
 from misjudge_tools.deps import Deps
+from misjudge_tools.episodes.settings import EpisodeSettings
 from misjudge_tools.gateway.calls import ChatTurn
 from misjudge_tools.gateway.clock import Clock
 from misjudge_tools.gateway.pool import Gateways
@@ -42,6 +43,7 @@ async def opened(
     *,
     concurrency: int = 8,
     roots: tuple[Path, ...] | None = None,
+    episodes: EpisodeSettings | None = None,
     sessions: Callable[[Store, OpenSession], OpenSession] | None = None,
     clock: Clock | None = None,
 ) -> AsyncIterator[Deps]:
@@ -49,9 +51,10 @@ async def opened(
     store = open_store(where)
     at_most = with_endpoint(models, concurrency=concurrency)
     gateways = Gateways(clock=clock)
-    open_session = session_opener(store, at_most, gateways)
+    given = episodes or EpisodeSettings()
+    open_session = session_opener(store, at_most, gateways, given, roots, clock)
     worker = Worker(store, sessions(store, open_session) if sessions else open_session, clock)
-    deps = Deps(store, at_most, gateways, worker, roots)
+    deps = Deps(store, at_most, given, gateways, worker, roots)
     try:
         yield deps
     finally:

@@ -37,7 +37,10 @@ from misjudge_tools.deps import Deps, Listener
 from misjudge_tools.results import RunReport
 
 log = logging.getLogger(__name__)
-_UNSAID = {"title", "pattern", "minLength", "maxLength", "exclusiveMinimum", "minItems", "maxItems"}
+_UNSAID = {
+    *("title", "pattern", "minLength", "maxLength", "minItems", "maxItems"),
+    *("minimum", "exclusiveMinimum", "exclusiveMaximum"),
+}
 LONGEST_MESSAGE = 2_000
 """Characters of an error; it may list all labels of an audit, or repeat a name that was given."""
 
@@ -135,16 +138,18 @@ def _slim(node: Any) -> None:
         for item in node:
             _slim(item)
     elif isinstance(node, dict):
+        for value in node.values():
+            _slim(value)
         for name in _UNSAID & node.keys():
             if not isinstance(node[name], dict):  # a field may bear such a name
                 del node[name]
+        if node.get("additionalProperties") is True:  # what is not said is allowed
+            del node["additionalProperties"]
         if node.get("default", "") is None:
             del node["default"]
             node["anyOf"] = [option for option in node.get("anyOf", []) if option.get("type") != "null"]
             if len(node["anyOf"]) == 1:
                 node.update(node.pop("anyOf")[0])
-        for value in node.values():
-            _slim(value)
 
 
 async def answer(

@@ -4,36 +4,37 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import signal
 import sys
-from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, TypeVar, get_args
+from typing import Annotated, get_args
 
 import typer
-from pydantic import BaseModel, ValidationError
 
-from misjudge_server import VERSION
-from misjudge_server.complaints import complaint
+from misjudge_server import VERSION, cli_live
+from misjudge_server.carrying import TO_THE_END_S, carry_out, fail_unless_done, request_of, show
+from misjudge_server.cli_options import (
+    AsJson,
+    AuditOption,
+    DeadlineS,
+    JudgeOption,
+    LabelOption,
+    MaxCalls,
+    MaxTokens,
+    MaxUsd,
+    MaxUsdPerTask,
+)
 from misjudge_server.logs import announce, log_failure, set_up_logging
 from misjudge_server.progress import with_progress
-from misjudge_server.terminal import json_text, plain
-from misjudge_storage.errors import InvalidInput, MisjudgeError, RunStopped
+from misjudge_server.terminal import plain
+from misjudge_storage.errors import MisjudgeError
 from misjudge_tools import requests
 from misjudge_tools.deps import Deps
-from misjudge_tools.results import LIMIT_REACHED, JudgeResult, RunReport
+from misjudge_tools.results import JudgeResult
 
 log = logging.getLogger(__name__)
-R = TypeVar("R")
-Q = TypeVar("Q", bound=BaseModel)
 FAILED = 1
-STOPPED = 130
-SCHEMA = 1
 FORMATS: tuple[str, ...] = get_args(requests.Format)
-TO_THE_END_S = 10.0**8
-"""At the command line a run is waited for, however long it takes."""
 WHOLE_BYTES = 10**9
 
 app = typer.Typer(
@@ -44,17 +45,8 @@ app = typer.Typer(
 )
 config = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 app.add_typer(config, name="config")
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-AuditOption = Annotated[str, typer.Option("--audit", help="Name of the audit.")]
-JudgeOption = Annotated[
-    str | None, typer.Option("--judge", help="Model of the gateway, profile, 'local' or 'simulated'.")
-]
-LabelOption = Annotated[str | None, typer.Option("--judge", help="Only this judge, by its label in the summary.")]
-MaxUsd = Annotated[float | None, typer.Option(help="Most USD, overshot by one call at most; needs the model's price.")]
-MaxCalls = Annotated[int | None, typer.Option(help="Most calls; this or --max-usd is needed above 200 paid ones.")]
-MaxTokens = Annotated[int | None, typer.Option(help="Most tokens, in and out.")]
-MaxUsdPerTask = Annotated[float | None, typer.Option(help="Most USD for one task.")]
-DeadlineS = Annotated[float | None, typer.Option(help="Begin no more calls after so many seconds.")]
+app.command("run")(cli_live.run)
+app.command("simulate")(cli_live.simulate)
 
 
 def run() -> None:
@@ -105,13 +97,13 @@ def import_(
     """Import files that you already have: a judge log, a preference table, a benchmark."""
     from misjudge_tools.import_records import import_records
 
-    request = _request(
+    request = request_of(
         requests.ImportRequest,
         format=format, paths=paths, audit=audit, map=map, values=values, per_response=per_response, dry_run=dry_run,
         skip_bad=skip_bad, agent=agent, gap_source=gap_source, scale=scale, score_range=score_range,
         reward_col=reward_col, order_col=order_col, gate_col=gate_col,
     )  # fmt: skip
-    _show(_carry_out(lambda deps: import_records(request, deps)), as_json)
+    show(carry_out(lambda deps: import_records(request, deps)), as_json)
 
 
 @app.command()
@@ -134,7 +126,7 @@ def judge(
     """Ask a judge about the audit's pairs, blind and in both orders; what is stored is not asked again."""
     from misjudge_tools.judge import judge as ask
 
-    request = _request(
+    request = request_of(
         requests.JudgeRequest,
         audit=audit, judge=judge, form=form, language=language, repeats=repeats, pair_ids=pair, max_usd=max_usd,
         max_calls=max_calls, max_tokens=max_tokens, max_usd_per_task=max_usd_per_task, deadline_s=deadline_s,
@@ -146,9 +138,9 @@ def judge(
         _announce(patient, deps)
         return await with_progress(deps, partial(ask, patient))
 
-    result = _carry_out(announced)
-    _show(result, as_json)
-    _fail_unless_done(result.run)
+    result = carry_out(announced)
+    show(result, as_json)
+    fail_unless_done(result.run)
 
 
 @app.command()
@@ -161,8 +153,8 @@ def summarize(
     """The numbers of an audit, each with n and interval: how often the judge was wrong, and how sure we are."""
     from misjudge_tools.summarize_audit import summarize_audit
 
-    request = _request(requests.SummarizeRequest, audit=audit, judge=judge, sections=section)
-    _show(_carry_out(lambda deps: summarize_audit(request, deps)), as_json)
+    request = request_of(requests.SummarizeRequest, audit=audit, judge=judge, sections=section)
+    show(carry_out(lambda deps: summarize_audit(request, deps)), as_json)
 
 
 @app.command()
@@ -180,16 +172,16 @@ def runs(
     """Look after background work: what ran, what is left, go on with it."""
     from misjudge_tools.manage_runs import manage_runs
 
-    request = _request(
+    request = request_of(
         requests.RunsRequest,
         action=action, run=run, audit=audit, max_usd=max_usd, max_calls=max_calls, max_tokens=max_tokens,
         max_usd_per_task=max_usd_per_task, deadline_s=deadline_s,
     )  # fmt: skip
     patient = request.model_copy(update={"wait_s": TO_THE_END_S})
-    result = _carry_out(lambda deps: with_progress(deps, partial(manage_runs, patient)))
-    _show(result, as_json)
+    result = carry_out(lambda deps: with_progress(deps, partial(manage_runs, patient)))
+    show(result, as_json)
     if request.action in {"wait", "resume"} or (request.action == "retry" and result.runs[0].failed):
-        _fail_unless_done(result.runs[0])
+        fail_unless_done(result.runs[0])
 
 
 @app.command()
@@ -200,9 +192,9 @@ def read(
     """Read one stored thing whole, as JSON."""
     from misjudge_tools.read_record import read_record
 
-    request = _request(requests.RecordRequest, uri=uri, fields=field)
+    request = request_of(requests.RecordRequest, uri=uri, fields=field)
     whole = request.model_copy(update={"max_bytes": WHOLE_BYTES})
-    _show(_carry_out(lambda deps: read_record(whole, deps)), as_json=True)
+    show(carry_out(lambda deps: read_record(whole, deps)), as_json=True)
 
 
 @app.command()
@@ -229,7 +221,7 @@ def ping(
             await gateways.aclose()
 
     report = asyncio.run(inside())
-    _show(report, as_json)
+    show(report, as_json)
     if not all(found.ok for found in report.models):
         raise SystemExit(FAILED)
 
@@ -242,7 +234,7 @@ def demo(
     """Audit two judges on twelve recorded pairs, without a key: a simulated one and a small real one."""
     from misjudge_server.demo import run_demo
 
-    _carry_out(lambda deps: run_demo(deps, audit, with_local=local))
+    carry_out(lambda deps: run_demo(deps, audit, with_local=local))
 
 
 @config.callback()
@@ -255,7 +247,7 @@ def show_config(context: typer.Context, as_json: AsJson = False) -> None:
 
     report = config_report(load_settings())
     if as_json:
-        _show(report, as_json)
+        show(report, as_json)
     else:
         from misjudge_server.config_printing import print_config
 
@@ -288,66 +280,13 @@ def serve() -> None:
     serve_stdio()
 
 
-def _request(model: type[Q], **given: Any) -> Q:
-    """The request from what was given on the command line. Raises InvalidInput with a sentence."""
-    try:
-        return model.model_validate({name: value for name, value in given.items() if value is not None})
-    except ValidationError as error:
-        raise InvalidInput(complaint(error, model)) from None
-
-
-def _carry_out(work: Callable[[Deps], Awaitable[R]]) -> R:
-    """Run one piece of work on the store in force; what is in flight when it ends early is drained."""
-    from misjudge_server.deps import build_deps, close_deps
-    from misjudge_server.settings import load_settings
-
-    async def inside() -> R:
-        deps = build_deps(load_settings(), confined=False)
-        try:
-            return await work(deps)
-        except asyncio.CancelledError:
-            signal.signal(signal.SIGINT, signal.SIG_DFL)  # a second Ctrl-C does not wait
-            runs = deps.worker.active
-            await close_deps(deps)
-            _leave(runs)
-        finally:
-            await close_deps(deps)
-
-    return asyncio.run(inside())
-
-
-def _leave(runs: Sequence[str]) -> NoReturn:
-    """End after Ctrl-C without waiting for threads: an import that is not committed is undone."""
-    again = "; ".join(f"misjudge runs resume {run}" for run in runs) or "the same command again"
-    print(f"misjudge: stopped; what was stored stays. Go on with: {again}", file=sys.stderr)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(STOPPED)
-
-
-def _show(result: BaseModel, as_json: bool) -> None:
-    if as_json:
-        fields = {"schema": SCHEMA, **result.model_dump(mode="json", by_alias=True)}
-        print(json_text(fields))
-    else:
-        from misjudge_server import run_printing
-
-        run_printing.print_result(result)
-
-
 def _announce(request: requests.JudgeRequest, deps: Deps) -> None:
     """Say, before anything is paid, which model of a gateway is asked where."""
-    from misjudge_tools.judging.choice import asked_at, choose_judge
+    from misjudge_tools.gateway.ways import asked_at
+    from misjudge_tools.judging.choice import choose_judge
 
     spec = choose_judge(request.judge, request.form, request.language, deps.models, to_ask=not request.dry_run)
     if spec.kind == "gateway":
         announce(f"{'would ask' if request.dry_run else 'asking'} {asked_at(spec, deps.models)}")
         for name in deps.models.leftovers:
             announce(f"{name} is set and has no say here")
-
-
-def _fail_unless_done(run: RunReport) -> None:
-    """A run that kept to the limits it was given did what it should."""
-    if run.state not in {"done", "planned"} and not (run.reason or "").startswith(LIMIT_REACHED):
-        reason = f" {run.reason.rstrip('.')}." if run.reason else ""
-        raise RunStopped(f"Run {run.run}: {run.state}.{reason} Go on with: misjudge runs resume {run.run}")

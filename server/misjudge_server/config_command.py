@@ -6,11 +6,20 @@ A key is shown as the name of its variable, and whether that is set.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
+from urllib.parse import urlsplit
 
 from misjudge_server.settings import Settings
 from misjudge_storage.types import Value
+from misjudge_tools.episodes.settings import (
+    AgentSettings,
+    Allowed,
+    ChatAgent,
+    CommandAgent,
+    HttpAgent,
+    RecordedAgent,
+)
 from misjudge_tools.gateway.pricing import Pricing
 from misjudge_tools.gateway.settings import Price, RoleName
 from misjudge_tools.profiles import ModelSettings, Profile
@@ -39,6 +48,21 @@ class ModelReport(Value):
     origins: Mapping[str, str]
 
 
+class AgentReport(Value):
+    """A configured agent. `asks` is the profile, address, program or file behind it, without what may be secret."""
+
+    kind: str
+    asks: str
+
+
+class PermissionReport(Value):
+    """What episodes may touch: hosts, Python modules of tools, and the programs of commands by name."""
+
+    hosts: tuple[str, ...]
+    python: tuple[str, ...]
+    commands: Mapping[str, str]
+
+
 class ConfigReport(Value):
     """All of it. `config_file` None: there is none. `leftovers` are set variables that have no say."""
 
@@ -46,6 +70,8 @@ class ConfigReport(Value):
     roles: Mapping[RoleName, ModelReport]
     profiles: Mapping[str, ModelReport]
     prices: Mapping[str, Price]
+    agents: Mapping[str, AgentReport]
+    allowed: PermissionReport
     leftovers: tuple[str, ...]
     warnings: tuple[str, ...]
 
@@ -58,6 +84,8 @@ def config_report(settings: Settings) -> ConfigReport:
         roles={role: _report(profile, TEMPERATURES.get(role)) for role, profile in models.roles.items()},
         profiles={name: _report(profile, None) for name, profile in models.profiles.items()},
         prices=models.prices,
+        agents={name: _agent(agent) for name, agent in settings.episodes.agents.items()},
+        allowed=_allowed(settings.episodes.allowed),
         leftovers=models.leftovers,
         warnings=tuple(_warnings(models)),
     )
@@ -81,6 +109,31 @@ def _report(profile: Profile, temperature: float | None) -> ModelReport:
         limits=endpoint.model_dump(exclude=hidden),
         origins=profile.origins,
     )
+
+
+def _agent(agent: AgentSettings) -> AgentReport:
+    match agent:
+        case ChatAgent(profile=None):
+            asks = "the model of the role agent"
+        case ChatAgent():
+            asks = agent.profile or ""
+        case HttpAgent():
+            asks = urlsplit(agent.url)._replace(query="", fragment="").geturl()
+        case CommandAgent():
+            asks = _program(agent.argv)
+        case RecordedAgent():
+            asks = str(agent.file)
+    return AgentReport(kind=agent.kind, asks=asks)
+
+
+def _allowed(allowed: Allowed) -> PermissionReport:
+    commands = {name: _program(argv) for name, argv in allowed.commands.items()}
+    return PermissionReport(hosts=allowed.hosts, python=allowed.python, commands=commands)
+
+
+def _program(argv: Sequence[str]) -> str:
+    """Arguments may hold a key, so they are only counted."""
+    return argv[0] if len(argv) == 1 else f"{argv[0]} (and {len(argv) - 1} more)"
 
 
 def _price(profile: Profile) -> Price | None:

@@ -11,16 +11,17 @@ from typing import Annotated, Any, Final, NamedTuple, Self
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from misjudge_server.text_files import read_text
+from misjudge_server.config_agents import KINDS, AgentName, AgentTable, AllowTable, episode_settings
+from misjudge_server.text_files import read_prompt, read_text, shown
 from misjudge_storage.errors import InvalidInput
 from misjudge_storage.types import Name, Value
+from misjudge_tools.episodes.settings import EpisodeSettings
 from misjudge_tools.gateway.settings import DEFAULT_KEY_VARIABLE
 from misjudge_tools.judging.verdicts import ReplyForm
 from misjudge_tools.profiles import PromptText
 
 FILE_NAME: Final = "misjudge.toml"
 LIMIT_BYTES: Final = 100_000
-PROMPT_LIMIT_BYTES: Final = 100_000
 DOTS_A_LINE: Final = 200
 """tomllib takes memory that grows with the square of the parts of a dotted key."""
 MOST: Final = 5
@@ -30,7 +31,14 @@ _VARIABLE: Final = re.compile(r"[A-Z][A-Z0-9_]{1,60}")
 _LITERAL_KEYS: Final = frozenset({"key", "apikey", "token", "authtoken", "accesstoken", "secret", "password"})
 _HARMLESS: Final = re.compile(r"[A-Za-z'=/ -]+")
 """What tomllib says without quoting the file."""
-_REWORDED: Final = {"model_type": "it must be a table", "dict_type": "it must be a table", "missing": "it is missing"}
+_REWORDED: Final = {
+    "model_type": "it must be a table",
+    "dict_type": "it must be a table",
+    "missing": "it is missing",
+    "union_tag_not_found": f"kind is missing; it is {', '.join(KINDS)}",
+    "union_tag_invalid": f"its kind must be one of {', '.join(KINDS)}",
+    "model_attributes_type": "it must be a table",
+}
 
 
 def _is_variable(name: str) -> str:
@@ -122,6 +130,8 @@ class ConfigFile(_Table):
     roles: RolesTable = RolesTable()
     profiles: Mapping[ProfileName, ProfileTable] = {}
     prices: Mapping[Name, PriceTable] = {}
+    agents: Mapping[AgentName, AgentTable] = {}
+    allow: AllowTable = AllowTable()
 
 
 class LoadedConfig(NamedTuple):
@@ -131,22 +141,24 @@ class LoadedConfig(NamedTuple):
     tables: ConfigFile
     prompts: Mapping[str, PromptText]
     trusted: bool
+    episodes: EpisodeSettings = EpisodeSettings()
 
 
 def load_config(path: Path, *, trusted: bool) -> LoadedConfig:
     """Read the file and the prompts that it names. Raises InvalidInput."""
     tables = parse_config(read_text(path, path.name, LIMIT_BYTES), path.name)
     prompts = {
-        name: _read_prompt(path, f"[profiles.{name}] of {path.name}", profile.prompt)
+        name: read_prompt(path, f"prompt in [profiles.{name}] of {path.name}", profile.prompt)
         for name, profile in tables.profiles.items()
         if profile.prompt is not None
     }
-    return LoadedConfig(path.name, tables, prompts, trusted)
+    episodes = episode_settings(tables.agents, tables.allow, path, trusted=trusted)
+    return LoadedConfig(path.name, tables, prompts, trusted, episodes)
 
 
 def parse_config(text: str, name: str) -> ConfigFile:
     """The tables of a file's text; errors call the file `name`. Raises InvalidInput."""
-    raw = _parse_toml(text, name)
+    raw = parse_toml(text, name)
     for place, table in _tables_of(raw):
         _refuse_literal_key(place, table, name)
     try:
@@ -159,7 +171,7 @@ def parse_config(text: str, name: str) -> ConfigFile:
     return tables
 
 
-def _parse_toml(text: str, name: str) -> dict[str, Any]:
+def parse_toml(text: str, name: str) -> dict[str, Any]:
     for number, line in enumerate(text.splitlines(), start=1):
         if line.count(".") > DOTS_A_LINE:
             raise InvalidInput(f"{name}, line {number}: more than {DOTS_A_LINE} dots. Break the line.")
@@ -176,13 +188,14 @@ def _parse_toml(text: str, name: str) -> dict[str, Any]:
 def _tables_of(raw: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The tables that hold settings, each with what it is called in a message."""
     yield "", raw
-    for name in ("gateway", "roles"):
+    for name in ("gateway", "roles", "allow"):
         if isinstance(raw.get(name), dict):
             yield f"[{name}]", raw[name]
-    profiles = raw.get("profiles")
-    for name, table in profiles.items() if isinstance(profiles, dict) else ():
-        if isinstance(table, dict):
-            yield f"Profile {shown(name)}", table
+    for group, called in (("profiles", "Profile"), ("agents", "Agent")):
+        tables = raw.get(group)
+        for name, table in tables.items() if isinstance(tables, dict) else ():
+            if isinstance(table, dict):
+                yield f"{called} {shown(name)}", table
 
 
 def _refuse_literal_key(place: str, table: Mapping[str, Any], name: str) -> None:
@@ -207,8 +220,10 @@ def nearest(name: str, allowed: Mapping[str, Any]) -> str:
 
 def _sentence(problem: Any, name: str) -> str:
     parts = [str(part) for part in problem["loc"]]
-    depth = 2 if parts[:1] in (["profiles"], ["prices"]) else 1
+    depth = 2 if parts[:1] in (["profiles"], ["prices"], ["agents"]) else 1
     table, inner = parts[:depth], parts[depth:]
+    if table[:1] == ["agents"]:
+        inner = inner[1:] if inner[:1] != ["[key]"] else inner  # behind the kind
     where = f"[{'.'.join(shown(part) for part in table)}] of {name}" if parts else name
     if problem["type"] == "extra_forbidden":
         return _unknown(parts, name)
@@ -223,6 +238,7 @@ def _unknown(parts: list[str], name: str) -> str:
     """The sentence for a key, or a table, that does not exist."""
     *table, key = parts
     allowed = _allowed(table)
+    table = table[:2] if table[:1] == ["agents"] else table
     place = f" in [{'.'.join(shown(part) for part in table)}]" if table else ""
     choice = f"{nearest(key, allowed)} Allowed: {', '.join(allowed)}."
     return f"Unknown name {shown(key)}{place} of {name}.{choice}"
@@ -240,14 +256,13 @@ def _allowed(table: list[str]) -> dict[str, Any]:
             fields = ReplyForm.model_fields
         case ["prices", _]:
             fields = PriceTable.model_fields
+        case ["agents", _, kind]:
+            fields = KINDS[kind].model_fields
+        case ["allow"]:
+            fields = AllowTable.model_fields
         case _:
             fields = ConfigFile.model_fields
     return {field.alias or name: field for name, field in fields.items()}
-
-
-def shown(name: str) -> str:
-    """A name of the file as a message shows it: short, and without control characters."""
-    return name if re.fullmatch(r"[\w-]{1,60}", name) else repr(name[:60])
 
 
 def _refuse_unknown_profiles(tables: ConfigFile, name: str) -> None:
@@ -257,17 +272,3 @@ def _refuse_unknown_profiles(tables: ConfigFile, name: str) -> None:
             raise InvalidInput(
                 f"{role} in [roles] of {name} names no profile.{nearest(profile, tables.profiles)} Profiles: {known}."
             )
-
-
-def _read_prompt(config: Path, where: str, stated: str) -> PromptText:
-    folder = config.parent.resolve()
-    try:
-        path = (folder / stated).resolve()
-    except (OSError, ValueError, RuntimeError):
-        raise InvalidInput(f"prompt in {where} is no file name.") from None
-    if not path.is_relative_to(folder):
-        raise InvalidInput(f"prompt in {where} must name a file in the folder of {config.name} or below it.")
-    text = read_text(path, f"that prompt in {where} names", PROMPT_LIMIT_BYTES)
-    if not text.strip():
-        raise InvalidInput(f"The file that prompt in {where} names is empty.")
-    return PromptText(name=path.stem, text=text)

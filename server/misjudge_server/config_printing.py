@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from rich.table import Table
 from rich.text import Text
 
-from misjudge_server.config_command import ConfigReport, ModelReport
+from misjudge_server.config_command import ConfigReport, ModelReport, PermissionReport
 from misjudge_server.printing import console
 from misjudge_tools.gateway.settings import Price
 
@@ -36,6 +36,10 @@ def print_config(report: ConfigReport) -> None:
     console.print(_roles_table(report))
     if report.profiles:
         console.print(_profiles_table(report))
+    if report.agents:
+        console.print(_agents_table(report))
+    for line in _permissions(report.allowed):
+        console.print(Text(line))
     for name in report.leftovers:
         console.print(Text(f"{name} is set but has no say here: misjudge reads TAOTOKEN_BASE_URL and misjudge.toml."))
     for warning in report.warnings:
@@ -63,6 +67,25 @@ def _profiles_table(report: ConfigReport) -> Table:
         cells = (name, one.model or "–", one.base_url, _key(one), rates, users or "–")
         table.add_row(*map(Text, cells))
     return table
+
+
+def _agents_table(report: ConfigReport) -> Table:
+    table = Table(title="Agents", title_justify="left")
+    for heading in ("agent", "kind", "asks"):
+        table.add_column(heading, overflow="fold")
+    for name, agent in report.agents.items():
+        table.add_row(*map(Text, (name, agent.kind, agent.asks)))
+    return table
+
+
+def _permissions(allowed: PermissionReport) -> Iterator[str]:
+    if allowed.hosts:
+        yield f"Hosts that may be asked: {', '.join(allowed.hosts)}"
+    if allowed.python:
+        yield f"Python modules that may be run as tools: {', '.join(allowed.python)}"
+    if allowed.commands:
+        named = (f"{name} = {program}" for name, program in allowed.commands.items())
+        yield f"Commands that may be run: {', '.join(named)}"
 
 
 def _lines(model: ModelReport, is_agent: bool) -> Iterator[_Line]:

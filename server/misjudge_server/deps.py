@@ -17,8 +17,9 @@ def build_deps(settings: Settings, *, confined: bool) -> Deps:
     """
     store = open_store(settings.store)
     models, gateways = settings.models, Gateways()
-    worker = Worker(store, session_opener(store, models, gateways))
-    return Deps(store, models, gateways, worker, settings.roots if confined else None)
+    roots = settings.roots if confined else None
+    worker = Worker(store, session_opener(store, models, gateways, settings.episodes, roots))
+    return Deps(store, models, settings.episodes, gateways, worker, roots)
 
 
 async def close_deps(deps: Deps) -> None:

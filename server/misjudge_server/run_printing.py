@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
 from misjudge_server.printing import console, print_result, summarize_next
 from misjudge_tools.ping import PingReport, RolePing
-from misjudge_tools.results import LIMIT_REACHED, JudgeResult, RoleUse, RunList, RunReport
+from misjudge_tools.results import (
+    LIMIT_REACHED,
+    AgentOutcome,
+    JudgeResult,
+    PairOutcome,
+    RolePlan,
+    RoleUse,
+    RunList,
+    RunPairResult,
+    RunReport,
+    SideOutcome,
+)
 
 __all__ = ["print_result"]
 
 HEADINGS = ("audit", "what", "state", "done", "cost", "reason")
+AGENT_HEADINGS = ("agent", "did the task", "not known", "ends", "flags")
 PING_HEADINGS = ("role", "model", "at", "answer", "ms", "tokens", "USD", "JSON", "refuses")
 
 
@@ -99,6 +112,90 @@ def _what(run: RunReport) -> str:
 def _cost(run: RunReport) -> str:
     known = [use.cost for use in run.spent if use.cost is not None]
     return f"{sum(known):.4f} USD" if known else "–"
+
+
+@print_result.register
+def _(result: RunPairResult) -> None:
+    if result.marked:
+        console.print(Text(result.marked, style="bold yellow"))
+    run = result.run
+    if run.state == "planned":
+        for line in plan_lines(result):
+            console.print(Text(line))
+        return
+    if result.agents:
+        console.print(_agents_table(result.agents))
+    console.print(Text(f"{_pairs(result.pairs)}, judge {run.judge}: {run.state}, {run.done} of {run.total} cells done"))
+    for line in _details(run):
+        console.print(Text(line))
+    if run.reason:
+        console.print(Text(run.reason))
+    if result.pair is not None:
+        _print_pair(result.pair)
+    if (run.reason or "").startswith(LIMIT_REACHED):
+        console.print(f"Go on with: misjudge runs resume {run.run}, and the higher limit")
+    if run.done or run.state == "done":
+        console.print(summarize_next(run.audit))
+
+
+def plan_lines(planned: RunPairResult) -> Iterator[str]:
+    """What a plan asks of whom, at what cost; one line a role."""
+    run = planned.run
+    yield f"plan: {_pairs(planned.pairs)}, {run.total} cells to do, judge {run.judge}"
+    for role, where in planned.asked_at.items():
+        yield f"{role}: {where}"
+    for use in run.plan:
+        yield f"{use.role} {use.model}: {_planned_calls(use)}"
+
+
+def _planned_calls(use: RolePlan) -> str:
+    if use.most_cost is not None:
+        return f"{use.calls} calls, at most {use.most_cost:.4f} USD (longest replies, no second tries)"
+    if use.about_cost is not None:
+        about = "calls" if use.role == "judge" else "calls at most"
+        return f"{use.calls} {about}, about {use.about_cost:.4f} USD (episodes of usual length)"
+    return f"{use.calls} calls{'' if use.role == 'judge' else ' at most'}, cost not known"
+
+
+def _pairs(number: int) -> str:
+    return "1 pair" if number == 1 else f"{number} pairs"
+
+
+def _agents_table(agents: Sequence[AgentOutcome]) -> Table:
+    table = Table()
+    for heading in AGENT_HEADINGS:
+        table.add_column(heading, overflow="fold")
+    for agent in agents:
+        known = agent.succeeded + agent.failed
+        done = f"{agent.succeeded} of {known}" if known else "–"
+        table.add_row(*map(Text, (agent.agent, done, str(agent.unknown), _counted(agent.ends), _counted(agent.flags))))
+    return table
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {number}" for name, number in counts.items()) or "–"
+
+
+def _print_pair(pair: PairOutcome) -> None:
+    for name, side in (("A", pair.a), ("B", pair.b)):
+        console.print(Text(_side(name, side)))
+        for check in side.checks:
+            found = {True: "holds", False: "does not hold", None: "not known"}[check["passed"]]
+            console.print(Text(f"  {check['verifier']}: {found}. {check['evidence']}"))
+    if pair.row is not None:
+        gold, judged = pair.row["gold_pref"], pair.row["judge_pref"]
+        said = judged or pair.row["judge_status"]
+        console.print(Text(f"gold {gold or 'not known'}, judge {said}: {_wrong(pair.row)}"))
+
+
+def _side(name: str, side: SideOutcome) -> str:
+    done = {True: "did the task", False: "failed the task", None: "success not known"}[side.success]
+    flags = f", flags: {', '.join(side.flags)}" if side.flags else ""
+    return f"{name} {side.agent}: {done}, ended {side.end_reason or 'not stated'}{flags}"
+
+
+def _wrong(row: Mapping[str, Any]) -> str:
+    return {1: "misselected", 0: "not misselected", None: "not decidable or not decided"}[row["misselected"]]
 
 
 @print_result.register

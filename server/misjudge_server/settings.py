@@ -19,6 +19,7 @@ from misjudge_server.text_files import read_text
 from misjudge_server.variables import CONFIG_VARIABLE, DOTENV, ROOTS_VARIABLE, STORE_VARIABLE, Variables
 from misjudge_storage.errors import InvalidInput
 from misjudge_storage.types import Value
+from misjudge_tools.episodes.settings import EpisodeSettings
 from misjudge_tools.profiles import ModelSettings
 
 DOTENV_LIMIT_BYTES = 1_000_000
@@ -32,6 +33,7 @@ class Settings(Value):
     root_list: str = ""
     config: str | None = None
     models: ModelSettings = ModelSettings()
+    episodes: EpisodeSettings = EpisodeSettings()
 
     @property
     def roots(self) -> tuple[Path, ...]:
@@ -50,6 +52,7 @@ def load_settings() -> Settings:
         root_list=roots.value if roots else "",
         config=config.name if config else None,
         models=resolve(variables, config),
+        episodes=config.episodes if config else EpisodeSettings(),
     )
 
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import stat
 from pathlib import Path
+from typing import Final
 
 from misjudge_storage.errors import InvalidInput
+from misjudge_tools.profiles import PromptText
+
+PROMPT_LIMIT_BYTES: Final = 100_000
 
 
 def read_text(path: Path, label: str, limit: int) -> str:
@@ -21,6 +26,38 @@ def read_text(path: Path, label: str, limit: int) -> str:
     if "\0" in text:
         raise InvalidInput(f"The file {label} holds NUL bytes, so it is not text. Save it as UTF-8.")
     return text
+
+
+def read_prompt(config: Path, what: str, stated: str) -> PromptText:
+    """The prompt in a file that `config` names, in its folder or below it. Raises InvalidInput.
+
+    `what` is the key in messages, as in "prompt in [profiles.strong] of misjudge.toml".
+    """
+    path = beside(config, what, stated, anywhere=False)
+    text = read_text(path, f"that {what} names", PROMPT_LIMIT_BYTES)
+    if not text.strip():
+        raise InvalidInput(f"The file that {what} names is empty.")
+    return PromptText(name=path.stem, text=text)
+
+
+def beside(config: Path, what: str, stated: str, *, anywhere: bool) -> Path:
+    """The whole path of a file that `config` names, by its folder; outside of that only if `anywhere`.
+
+    Raises InvalidInput.
+    """
+    folder = config.parent.resolve()
+    try:
+        path = (folder / stated).resolve()
+    except (OSError, ValueError, RuntimeError):
+        raise InvalidInput(f"{what} is no file name.") from None
+    if not anywhere and not path.is_relative_to(folder):
+        raise InvalidInput(f"{what} must name a file in the folder of {config.name} or below it.")
+    return path
+
+
+def shown(name: str) -> str:
+    """A name of a file as a message shows it: short, and without control characters."""
+    return name if re.fullmatch(r"[\w-]{1,60}", name) else repr(name[:60])
 
 
 def _read_bytes(path: Path, label: str, limit: int) -> bytes:

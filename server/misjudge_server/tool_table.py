@@ -85,7 +85,7 @@ judge: a model of the gateway, 'local' or 'simulated'. What is stored is not ask
 it takes. Answers within 40 s, else with a run id for `runs`. Then call summarize_audit.""",
     ),
     "run_pair": ToolEntry(
-        "Check and judge one pair of agents",
+        "Run and judge pairs of agents",
         requests.RunPairRequest,
         "misjudge_tools.run_pair",
         "run_pair",
@@ -93,9 +93,13 @@ it takes. Answers within 40 s, else with a run id for `runs`. Then call summariz
         idempotent=False,
         asks_models=True,
         description="""\
-Compare two agents on one task: takes their recorded trajectories (text or chat messages), checks by rules who did the \
-job (or takes known success), asks the judge blind in both orders, stores and returns the audited row: who succeeded, \
-whom the judge picked, whether it was misselected.""",
+Compare two agents or more, on one task or many: runs them live with a simulated user on a suite (support_desk: 48 \
+customer-service tasks with a database, tools and hard checks), or takes two recorded trajectories; checks by evidence \
+who did the job, asks the judge blind in both orders, stores and returns who succeeded, whom the judge picked, whether \
+it was misselected, each check's evidence, end reasons and cost by role.
+
+Live: agents=[…], or task_id + agent_a + agent_b for one task. Recorded: trajectory_a, trajectory_b, task_id, \
+task_prompt, agent_a, agent_b. dry_run says what it asks of whom. Answers within 40 s, else with an id for `runs`.""",
     ),
     "read_record": ToolEntry(
         "Read a stored record",

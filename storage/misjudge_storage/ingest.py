@@ -58,6 +58,13 @@ def insert_new(connection: Connection, model: type[SQLModel], new: Sequence[Row]
     return _insert(connection, model, new, unless="same key")
 
 
+def insert_trajectories(connection: Connection, new: Sequence[Row]) -> int:
+    """Insert the trajectories that are neither stored nor have another one in their place (task, agent and trial); the
+    number added.
+    """
+    return _insert(connection, tables.Trajectory, new, "any unique")
+
+
 def _insert(
     connection: Connection, model: type[SQLModel], new: Sequence[Row], unless: Literal["same key", "any unique"]
 ) -> int:
@@ -139,8 +146,8 @@ class _Ingest:
             if first.row.get("content_hash") != each.row.get("content_hash"):
                 raise _conflict(self.source, model, each)
         rows = [each.row for each in unique.values()]
-        if model is tables.Trajectory:  # also taken by another one of the same task, agent and trial
-            self.added["trajectories"] += _insert(self.connection, model, rows, "any unique")
+        if model is tables.Trajectory:
+            self.added["trajectories"] += insert_trajectories(self.connection, rows)
         else:
             self.added[str(model.__tablename__)] += insert_new(self.connection, model, rows)
         if model is not tables.JudgeLog:  # the id of a log is its whole content

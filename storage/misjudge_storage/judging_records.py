@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter
-from sqlalchemy import Connection, func, select, text
+from sqlalchemy import Connection, bindparam, func, select, text
 from sqlalchemy import Row as Found
 
 from misjudge_storage import tables
-from misjudge_storage.errors import NotFound
-from misjudge_storage.ingest import insert_new
+from misjudge_storage.errors import Conflict, NotFound
+from misjudge_storage.ingest import insert_new, insert_trajectories
 from misjudge_storage.leases import Lease, holds
+from misjudge_storage.planned_pairs import make_pairs
 from misjudge_storage.rows import Row
 from misjudge_storage.types import Message, Task
 
@@ -59,12 +62,19 @@ class TrajectorySubject(NamedTuple):
     messages: tuple[Message, ...]
 
 
+class SideTruth(NamedTuple):
+    """Whether a side did the job, and how able its agent is (share of tasks it gets right), where that is stated."""
+
+    success: bool
+    skill: float | None
+
+
 class PairTruth(NamedTuple):
-    """Who did the job, where it is known."""
+    """Who did the job, of a pair of which that is known."""
 
     pair_id: str
-    success_a: bool | None
-    success_b: bool | None
+    a: SideTruth
+    b: SideTruth
 
 
 class StoredVerdict(NamedTuple):
@@ -92,11 +102,32 @@ class StoredReply(NamedTuple):
     simulated: bool
 
 
+class StoredCall(NamedTuple):
+    """A reply that a model gave within a rollout."""
+
+    reply_key: str
+    raw_output: str | None
+    parsed_json: str | None
+    input_tokens: int | None
+    output_tokens: int | None
+
+
 class CellResult(NamedTuple):
-    """Every attempt that was made for a cell, and its verdict unless the cell stays open; stored together."""
+    """Every attempt that was made for a cell, and its verdict, or trajectory with checks, unless the cell stays open;
+    stored together.
+    """
 
     verdict: Row | None
     logs: tuple[Row, ...]
+    trajectory: Row | None = None
+    checks: tuple[Row, ...] = ()
+
+
+class Kept(NamedTuple):
+    """What came of storing results: whether the lease was `held`, and the trajectories and pairs that are now there."""
+
+    held: bool
+    subjects: frozenset[str] = frozenset()
 
 
 def read_audit(connection: Connection, name: str) -> AuditRow:
@@ -173,25 +204,44 @@ def _task(row: Found[Any]) -> Task:
     return Task.model_validate({name: getattr(row, name) for name in Task.model_fields})
 
 
-def read_pair_truths(connection: Connection, audit_id: str) -> list[PairTruth]:
+def read_pair_truths(connection: Connection, audit_id: str, pair_ids: Sequence[str]) -> list[PairTruth]:
     """Success of both sides; where only a preference is known, the better side counts as the one that did it."""
-    query = text("SELECT pair_id, success_a, success_b, gold_pref FROM pair_gold WHERE audit_id = :audit")
+    query = text("""
+        SELECT g.pair_id, g.success_a, g.success_b, g.gold_pref, a.setup_json AS setup_a, b.setup_json AS setup_b
+        FROM pair_gold g
+        JOIN pairs p ON p.audit_id = g.audit_id AND p.pair_id = g.pair_id
+        JOIN trajectories a ON a.trajectory_id = p.trajectory_a
+        JOIN trajectories b ON b.trajectory_id = p.trajectory_b
+        WHERE g.audit_id = :audit AND g.pair_id IN :pairs
+    """).bindparams(bindparam("pairs", expanding=True))
     truths = []
-    for pair_id, success_a, success_b, gold in connection.execute(query, {"audit": audit_id}):
+    for row in connection.execute(query, {"audit": audit_id, "pairs": list(pair_ids)}):
+        success_a, success_b = row.success_a, row.success_b
         if success_a is None or success_b is None:
-            preferred = gold in {"A", "B"}
-            truths.append(PairTruth(pair_id, gold == "A" if preferred else None, gold == "B" if preferred else None))
-        else:
-            truths.append(PairTruth(pair_id, bool(success_a), bool(success_b)))
+            if row.gold_pref not in {"A", "B"}:
+                continue
+            success_a, success_b = row.gold_pref == "A", row.gold_pref == "B"
+        sides = ((success_a, row.setup_a), (success_b, row.setup_b))
+        truths.append(PairTruth(row.pair_id, *(SideTruth(bool(success), _skill(setup)) for success, setup in sides)))
     return truths
 
 
-def read_successes(connection: Connection, audit_id: str) -> dict[str, bool]:
+def read_successes(connection: Connection, audit_id: str, trajectory_ids: Sequence[str]) -> dict[str, SideTruth]:
     """Success by trajectory, where it is known."""
-    query = text(
-        "SELECT trajectory_id, success FROM trajectory_outcomes WHERE audit_id = :audit AND success IS NOT NULL"
-    )
-    return {row.trajectory_id: bool(row.success) for row in connection.execute(query, {"audit": audit_id})}
+    query = text("""
+        SELECT o.trajectory_id, o.success, t.setup_json
+        FROM trajectory_outcomes o JOIN trajectories t ON t.trajectory_id = o.trajectory_id
+        WHERE o.audit_id = :audit AND o.success IS NOT NULL AND o.trajectory_id IN :trajectories
+    """).bindparams(bindparam("trajectories", expanding=True))
+    found = connection.execute(query, {"audit": audit_id, "trajectories": list(trajectory_ids)})
+    return {row.trajectory_id: SideTruth(bool(row.success), _skill(row.setup_json)) for row in found}
+
+
+@lru_cache(maxsize=1024)
+def _skill(setup: str | None) -> float | None:
+    """What the set-up of a trajectory says of its agent's skill."""
+    stated = json.loads(setup or "{}").get("skill")
+    return float(stated) if isinstance(stated, int | float) else None
 
 
 def read_judge_label(connection: Connection, audit_id: str, judge_id: str) -> str | None:
@@ -207,6 +257,8 @@ def stored_cells(connection: Connection, cell_ids: Sequence[str]) -> set[str]:
     for start in range(0, len(cell_ids), 500):
         some = cell_ids[start : start + 500]
         found.update(connection.scalars(select(VERDICTS.c.verdict_id).where(VERDICTS.c.verdict_id.in_(some))))
+        made = select(TRAJECTORIES.c.trajectory_id).where(TRAJECTORIES.c.trajectory_id.in_(some))
+        found.update(connection.scalars(made))
     return found
 
 
@@ -218,17 +270,35 @@ def read_verdicts(connection: Connection, cell_ids: Sequence[str]) -> list[Store
     return [found[cell_id] for cell_id in cell_ids if cell_id in found]
 
 
-def store_results(connection: Connection, results: Sequence[CellResult], lease: Lease | None = None) -> bool:
-    """Store each attempt and, once, each verdict; a cell that another run stored first keeps that verdict.
+def store_results(connection: Connection, results: Sequence[CellResult], lease: Lease | None = None) -> Kept:
+    """Store each attempt and, once, each result; a cell that another run stored first keeps that result.
 
-    False where the lease is no longer held: then verdicts are left out, and the attempts are stored all the same,
-    since they were billed.
+    Where the lease is no longer held, results are left out, and the attempts are stored all the same, since they
+    were billed. Raises Conflict for a trajectory whose place another set-up of its agent has taken.
     """
     insert_new(connection, tables.JudgeLog, [log for result in results for log in result.logs])
     if lease is not None and not holds(connection, lease):
-        return False
+        return Kept(held=False)
     insert_new(connection, tables.Verdict, [result.verdict for result in results if result.verdict])
-    return True
+    trajectory_ids = [
+        _store_episode(connection, result.trajectory, result.checks) for result in results if result.trajectory
+    ]
+    pairs = () if lease is None or not trajectory_ids else make_pairs(connection, lease.run_id, trajectory_ids)
+    return Kept(held=True, subjects=frozenset((*trajectory_ids, *pairs)))
+
+
+def _store_episode(connection: Connection, trajectory: Row, checks: Sequence[Row]) -> str:
+    """Store a trajectory that was made here with its checks, unless it is there; its id. Raises Conflict."""
+    trajectory_id = str(trajectory["trajectory_id"])
+    if insert_trajectories(connection, [trajectory]):
+        insert_new(connection, tables.Check, checks)
+    elif not stored_cells(connection, [trajectory_id]):
+        raise Conflict(
+            f"Agent {trajectory['agent']!r} has done task {trajectory['task_id']!r} in this audit with another set-up "
+            "(model, prompt, seed, simulated user or suite) meanwhile. An audit compares like with like: use another "
+            "audit name."
+        )
+    return trajectory_id
 
 
 def stored_replies(connection: Connection, keys: Sequence[str]) -> dict[str, StoredReply]:
@@ -246,3 +316,13 @@ def stored_replies(connection: Connection, keys: Sequence[str]) -> dict[str, Sto
         for row in connection.execute(select(replies).where(replies.c.nth == 1)):
             found[row.reply_key] = StoredReply(*[getattr(row, name) for name in StoredReply._fields])
     return found
+
+
+def rollout_replies(connection: Connection, trajectory_id: str) -> dict[str, StoredCall]:
+    """Key → the first reply that models gave in earlier tries of this rollout."""
+    query = (
+        select(*[LOGS.c[name] for name in StoredCall._fields])
+        .where(LOGS.c.trajectory_id == trajectory_id, LOGS.c.reply_key.is_not(None), LOGS.c.judge_id.is_(None))
+        .order_by(LOGS.c.created_at.desc(), LOGS.c.log_id.desc())  # of one key the last row that comes stays
+    )
+    return {row.reply_key: StoredCall(*row) for row in connection.execute(query)}

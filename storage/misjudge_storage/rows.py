@@ -68,13 +68,21 @@ def trajectory_row(audit: str, trajectory: Trajectory, home: str) -> Row:
     identity = [audit, trajectory.task_id, trajectory.agent, trajectory.trial, home if unnamed else content]
     turns = None if trajectory.messages is None else sum(m.role == "user" for m in trajectory.messages)
     return {
-        **trajectory.model_dump(exclude={"messages"}),
+        **trajectory.model_dump(exclude={"messages", "flags", "setup", "changes"}),
         "trajectory_id": digest("trj", identity),
         "audit_id": audit,
         "messages_json": content,
         "turns": turns,
+        "flags_json": canonical(list(trajectory.flags)) if trajectory.flags else None,
+        "setup_json": trajectory.setup,
+        "changes_json": trajectory.changes,
         "created_at": utc_now(),
     }
+
+
+def rollout_id(audit: str, task_id: str, agent: str, trial: int, setup: str) -> str:
+    """Id of the trajectory that an agent is to make, and of the cell for it: known before there is any content."""
+    return digest("trj", ["rollout", audit, task_id, agent, trial, setup])
 
 
 def check_row(audit: str, trajectory_id: str, check: Check) -> Row:

@@ -1,12 +1,13 @@
 """How far a run is and what it used so far: counts, without loading rows to count them.
 
-A cell is done when the verdict with its id is stored. Attempts are those that the run made itself; a reply of the
-cache is none. The index `judge_logs_by_run` holds every column of a log that is read here but the subject, so that
-long replies are not read to be skipped.
+A cell is done when the verdict or trajectory with its id is stored. Attempts are those that the run made itself; a
+reply of the cache is none. The index `judge_logs_by_run` holds every column of a log that is read here but the
+subject, so that long replies are not read to be skipped.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from datetime import datetime
 from typing import NamedTuple
 
@@ -20,6 +21,12 @@ VERDICTS = tables.table(tables.Verdict)
 LOGS = tables.table(tables.JudgeLog)
 PAIRS = tables.table(tables.Pair)
 TRAJECTORIES = tables.table(tables.Trajectory)
+PLANNED = tables.table(tables.PlannedPair)
+CELLS_AND_RESULTS = CELLS.outerjoin(VERDICTS, VERDICTS.c.verdict_id == CELLS.c.cell_id).outerjoin(
+    TRAJECTORIES, TRAJECTORIES.c.trajectory_id == CELLS.c.cell_id
+)
+RESULT = func.coalesce(VERDICTS.c.verdict_id, TRAJECTORIES.c.trajectory_id)
+"""Id of a cell's result, null while it is open."""
 
 
 class Progress(NamedTuple):
@@ -63,8 +70,8 @@ class ErrorGroup(NamedTuple):
 def stages(connection: Connection, run_id: str) -> list[Stage]:
     """How far each kind of cell is, in the order of the plan."""
     query = (
-        select(CELLS.c.kind, func.count(VERDICTS.c.verdict_id), func.count())
-        .outerjoin(VERDICTS, VERDICTS.c.verdict_id == CELLS.c.cell_id)
+        select(CELLS.c.kind, func.count(RESULT), func.count())
+        .select_from(CELLS_AND_RESULTS)
         .where(CELLS.c.run_id == run_id)
         .group_by(CELLS.c.kind)
         .order_by(func.min(CELLS.c.seq))
@@ -74,12 +81,7 @@ def stages(connection: Connection, run_id: str) -> list[Stage]:
 
 def progress(connection: Connection, run_id: str) -> Progress:
     """How far a run is."""
-    query = (
-        select(func.count(VERDICTS.c.verdict_id), func.count())
-        .select_from(CELLS)
-        .outerjoin(VERDICTS, VERDICTS.c.verdict_id == CELLS.c.cell_id)
-        .where(CELLS.c.run_id == run_id)
-    )
+    query = select(func.count(RESULT), func.count()).select_from(CELLS_AND_RESULTS).where(CELLS.c.run_id == run_id)
     return Progress(*connection.execute(query).one())
 
 
@@ -90,27 +92,32 @@ def unscored(connection: Connection, run_id: str) -> dict[str, int]:
 
 
 class Replies(NamedTuple):
-    """Verdicts of a span of time: how many, and when the first came."""
+    """Results of a span of time: how many, and when the first came."""
 
     number: int
     first_at: datetime | None
 
 
 def replies_since(connection: Connection, run_id: str, moment: datetime) -> Replies:
-    """Verdicts of the run's cells that were made at `moment` or later."""
-    query = text(_of_cells("COUNT(*) AS number, MIN(v.created_at) AS first_at", "v.created_at >= :moment"))
-    since = query.bindparams(bindparam("moment", moment, tables.UtcDateTime()))
-    found = connection.execute(since.columns(first_at=tables.UtcDateTime()), {"run": run_id}).one()
-    return Replies(found.number, found.first_at)
+    """Results of the run's cells that were made at `moment` or later."""
+    number, first = 0, []
+    for results, key in (("verdicts", "verdict_id"), ("trajectories", "trajectory_id")):
+        counted = "COUNT(*) AS number, MIN(v.created_at) AS first_at"
+        query = text(_of_cells(counted, "v.created_at >= :moment", results, key))
+        since = query.bindparams(bindparam("moment", moment, tables.UtcDateTime()))
+        found = connection.execute(since.columns(first_at=tables.UtcDateTime()), {"run": run_id}).one()
+        number += found.number
+        first += [found.first_at] if found.number else []
+    return Replies(number, min(first, default=None))
 
 
-def _of_cells(columns: str, condition: str) -> str:
-    """A query of verdicts of a run's cells that begins at the few verdicts of its audit that meet the condition."""
-    # CROSS JOIN keeps SQLite from looking up the verdict of every cell instead.
+def _of_cells(columns: str, condition: str, results: str = "verdicts", key: str = "verdict_id") -> str:
+    """A query of results of a run's cells that begins at the few results of its audit that meet the condition."""
+    # CROSS JOIN keeps SQLite from looking up the result of every cell instead.
     return f"""
-        SELECT {columns} FROM verdicts v CROSS JOIN cells c
+        SELECT {columns} FROM {results} v CROSS JOIN cells c
         WHERE v.audit_id = (SELECT audit_id FROM runs WHERE run_id = :run)
-            AND c.run_id = :run AND c.cell_id = v.verdict_id AND {condition}
+            AND c.run_id = :run AND c.cell_id = v.{key} AND {condition}
     """
 
 
@@ -175,21 +182,37 @@ def failed_cells(connection: Connection, run_id: str) -> list[str]:
     """Ids of the cells that the run asked for in vain, in the order of the plan."""
     query = (
         select(CELLS.c.cell_id)
-        .outerjoin(VERDICTS, VERDICTS.c.verdict_id == CELLS.c.cell_id)
-        .where(CELLS.c.run_id == run_id, VERDICTS.c.verdict_id.is_(None), tried(run_id))
+        .select_from(CELLS_AND_RESULTS)
+        .where(CELLS.c.run_id == run_id, RESULT.is_(None), tried(run_id))
         .order_by(CELLS.c.seq)
     )
     return list(connection.scalars(query))
 
 
 def spent_by_task(connection: Connection, run_id: str) -> dict[str, float]:
-    """Task id → USD that the run spent on it, of those tasks of which any cost is known."""
-    task_id = func.coalesce(PAIRS.c.task_id, TRAJECTORIES.c.task_id)
+    """Task id → USD that the run spent on it, of those tasks of which any cost is known.
+
+    That of a trajectory that is not stored is known from the run's planned pairs.
+    """
+    subject = LOGS.c.audit_id, LOGS.c.pair_id, LOGS.c.trajectory_id
+    known = LOGS.c.run_id == run_id, LOGS.c.est_cost.is_not(None)
+    costs = select(*subject, func.sum(LOGS.c.est_cost).label("cost")).where(*known).group_by(*subject).subquery()
+    # A trajectory is in several planned pairs, which are all of its task: a join would count it for each.
+    planned = [
+        select(PLANNED.c.task_id)
+        .where(PLANNED.c.run_id == run_id, PLANNED.c[side] == costs.c.trajectory_id)
+        .limit(1)
+        .scalar_subquery()
+        for side in ("trajectory_a", "trajectory_b")
+    ]
     query = (
-        select(task_id, func.sum(LOGS.c.est_cost))
-        .outerjoin(PAIRS, (PAIRS.c.audit_id == LOGS.c.audit_id) & (PAIRS.c.pair_id == LOGS.c.pair_id))
-        .outerjoin(TRAJECTORIES, TRAJECTORIES.c.trajectory_id == LOGS.c.trajectory_id)
-        .where(LOGS.c.run_id == run_id, LOGS.c.est_cost.is_not(None), task_id.is_not(None))
-        .group_by(task_id)
+        select(func.coalesce(PAIRS.c.task_id, TRAJECTORIES.c.task_id, *planned), costs.c.cost)
+        .select_from(costs)
+        .outerjoin(PAIRS, (PAIRS.c.audit_id == costs.c.audit_id) & (PAIRS.c.pair_id == costs.c.pair_id))
+        .outerjoin(TRAJECTORIES, TRAJECTORIES.c.trajectory_id == costs.c.trajectory_id)
     )
-    return {task: cost for task, cost in connection.execute(query)}
+    spent_on: defaultdict[str, float] = defaultdict(float)
+    for task_id, cost in connection.execute(query):
+        if task_id is not None:
+            spent_on[task_id] += cost
+    return dict(spent_on)

@@ -11,26 +11,25 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-from sqlalchemy import ColumnElement, Connection, Row, select, true, update
+from sqlalchemy import ColumnElement, Connection, Row, func, select, true, update
 
 from misjudge_storage import tables
 from misjudge_storage.errors import NotFound
 from misjudge_storage.ingest import insert_new
 from misjudge_storage.leases import LEASE_SECONDS, is_live
-from misjudge_storage.run_progress import tried
+from misjudge_storage.run_progress import CELLS_AND_RESULTS, RESULT, tried
 from misjudge_storage.types import Order, RunState
 
 RUNS = tables.table(tables.Run)
 CELLS = tables.table(tables.Cell)
-VERDICTS = tables.table(tables.Verdict)
 
 
 class PlannedCell(NamedTuple):
-    """One unit of work to do."""
+    """One unit of work to do; `actor_id` is the fingerprint of the judge or agent that does it."""
 
     cell_id: str
     kind: str
-    judge_id: str
+    actor_id: str
     pair_id: str | None
     trajectory_id: str | None
     order_shown: Order | None
@@ -111,8 +110,8 @@ def pending(
     """The first cells of the plan behind number `after` whose result is not stored; of those asked for, if wanted."""
     query = (
         select(*[CELLS.c[name] for name in PlannedCell._fields])
-        .outerjoin(VERDICTS, VERDICTS.c.verdict_id == CELLS.c.cell_id)
-        .where(CELLS.c.run_id == run_id, CELLS.c.seq > after, VERDICTS.c.verdict_id.is_(None))
+        .select_from(CELLS_AND_RESULTS)
+        .where(CELLS.c.run_id == run_id, CELLS.c.seq > after, RESULT.is_(None))
         .order_by(CELLS.c.seq)
         .limit(limit)
     )
@@ -127,6 +126,17 @@ def planned_cells(connection: Connection, run_id: str, cell_ids: Sequence[str]) 
         query = select(*[CELLS.c[name] for name in PlannedCell._fields]).where(CELLS.c.run_id == run_id, some)
         found.extend(PlannedCell(*row) for row in connection.execute(query))
     return found
+
+
+def cells_of_single_pair(connection: Connection, run_id: str) -> list[PlannedCell]:
+    """The cells of a run that judge its pair, where it has a single one; else none."""
+    query = select(*[CELLS.c[name] for name in PlannedCell._fields]).where(
+        CELLS.c.run_id == run_id, CELLS.c.pair_id.is_not(None)
+    )
+    pairs = select(func.count(CELLS.c.pair_id.distinct())).where(CELLS.c.run_id == run_id)
+    if connection.scalar(pairs) != 1:
+        return []
+    return [PlannedCell(*row) for row in connection.execute(query.order_by(CELLS.c.seq))]
 
 
 def read_run(connection: Connection, run_id: str) -> RunRow:

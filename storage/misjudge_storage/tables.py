@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
-from sqlalchemy import Column, DateTime, ForeignKeyConstraint, Index, Table, UniqueConstraint, text
+from sqlalchemy import BigInteger, Column, DateTime, ForeignKeyConstraint, Index, Table, UniqueConstraint, text
 from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
 from sqlmodel import Field, SQLModel
@@ -86,6 +86,7 @@ class Trajectory(SQLModel, table=True):
     __table_args__ = (
         ForeignKeyConstraint(["audit_id", "task_id"], ["tasks.audit_id", "tasks.task_id"]),
         UniqueConstraint("audit_id", "task_id", "agent", "trial"),
+        Index("trajectories_by_time", "audit_id", "created_at"),
     )
     trajectory_id: str = Field(primary_key=True)
     audit_id: str
@@ -100,6 +101,10 @@ class Trajectory(SQLModel, table=True):
     output_tokens: int | None = None
     simulated: bool
     created_at: datetime = _created()
+    seed: int | None = Field(default=None, sa_type=BigInteger)
+    flags_json: str | None = None
+    setup_json: str | None = None
+    changes_json: str | None = None
 
 
 class Check(SQLModel, table=True):
@@ -135,6 +140,28 @@ class Pair(SQLModel, table=True):
     trial: int | None = None
     trajectory_a: str = Field(foreign_key="trajectories.trajectory_id")
     trajectory_b: str = Field(foreign_key="trajectories.trajectory_id")
+    ability_bucket: str | None = None
+    reward_gap: float | None = None
+    gap_source: str | None = None
+    content_hash: str
+    created_at: datetime = _created()
+
+
+class PlannedPair(SQLModel, table=True):
+    """A pair that a run is to make as soon as both of its trajectories are stored."""
+
+    __tablename__: ClassVar[Any] = "planned_pairs"
+    __table_args__ = (
+        Index("planned_pairs_by_trajectory_a", "run_id", "trajectory_a"),
+        Index("planned_pairs_by_trajectory_b", "run_id", "trajectory_b"),
+    )
+    run_id: str = Field(primary_key=True, foreign_key="runs.run_id")
+    pair_id: str = Field(primary_key=True)
+    audit_id: str
+    task_id: str
+    trial: int | None = None
+    trajectory_a: str
+    trajectory_b: str
     ability_bucket: str | None = None
     reward_gap: float | None = None
     gap_source: str | None = None
@@ -306,7 +333,7 @@ class Run(SQLModel, table=True):
 
 
 class Cell(SQLModel, table=True):
-    """One planned unit of a run. It is done when the result with its id is stored."""
+    """One planned unit of a run, done by a judge or an agent. It is done when the result with its id is stored."""
 
     __tablename__: ClassVar[Any] = "cells"
     __table_args__ = (Index("cells_by_seq", "run_id", "seq"),)
@@ -314,7 +341,7 @@ class Cell(SQLModel, table=True):
     cell_id: str = Field(primary_key=True)
     seq: int
     kind: str
-    judge_id: str
+    actor_id: str
     pair_id: str | None = None
     trajectory_id: str | None = None
     order_shown: str | None = None

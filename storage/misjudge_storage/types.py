@@ -94,7 +94,9 @@ class Trajectory(Value):
     """One agent's episode on a task.
 
     `trial` is None where the source does not number attempts; `messages` is None where the source kept
-    no transcript. Token counts are as the source states them, None where it does not.
+    no transcript. Token counts are as the source states them, None where it does not. Only of an episode that was made
+    here: its `seed`; `flags`, what its simulated user did wrong; `setup`, JSON of what made it; `changes`, JSON of what
+    became of its world.
     """
 
     task_id: Name
@@ -106,6 +108,10 @@ class Trajectory(Value):
     input_tokens: Annotated[int, Field(ge=0)] | None = None
     output_tokens: Annotated[int, Field(ge=0)] | None = None
     simulated: bool = False
+    seed: int | None = None
+    flags: tuple[str, ...] = ()
+    setup: str | None = None
+    changes: str | None = None
 
 
 class Check(Value):

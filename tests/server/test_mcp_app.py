@@ -64,7 +64,7 @@ async def test_the_tools_offered_are_these(deps: Deps, mode: str) -> None:
             ("summarize_audit", "Summarise an audit", True, True, False),
             ("import_records", "Import judge logs and data sets", False, True, False),
             ("judge", "Ask a judge", False, False, True),
-            ("run_pair", "Check and judge one pair of agents", False, False, True),
+            ("run_pair", "Run and judge pairs of agents", False, False, True),
             ("read_record", "Read a stored record", True, True, False),
             ("runs", "Watch, stop or resume runs", False, True, True),
         ]

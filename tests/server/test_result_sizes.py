@@ -17,6 +17,7 @@ from misjudge_storage.run_records import create_run
 from misjudge_storage.types import Check, Log, Message, Order, Preference, Record
 from misjudge_tools.deps import Deps
 from misjudge_tools.judging.choice import JudgingSpec
+from misjudge_tools.runs.spec import RunSpec
 from operations import stored
 
 
@@ -31,7 +32,8 @@ AUDIT = "a long name 长名字" * 7
 LONG = "取消订单 4417，谢谢您的耐心等待！😀 " * 800
 
 
-SPEC = JudgingSpec(kind="gateway", model=LONG[:400], form="pairwise", language="en").model_dump_json()
+JUDGED = JudgingSpec(kind="gateway", model=LONG[:400], form="pairwise", language="en")
+SPEC = RunSpec(judges=(JUDGED,)).model_dump_json()
 
 
 def long_pair(number: int, judges: int = 1, subsets: int = 1) -> Record:

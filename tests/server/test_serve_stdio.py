@@ -111,7 +111,7 @@ def test_a_hostile_folder_hinders_no_tool_in_either_protocol_era(tmp_path: Path,
     assert (judged["run"]["state"], judged["run"]["done"], judged["simulated"]) == ("done", 6, True)
     assert set(summary["judges"]) == {"verdict", "simulated"}
     assert summary["marked"].startswith("SIMULATED")
-    assert (pair["row"]["success_a"], pair["row"]["success_b"]) == (1, 0)
+    assert (pair["pair"]["row"]["success_a"], pair["pair"]["row"]["success_b"]) == (1, 0)
     assert [run["operation"] for run in runs["runs"]] == ["run_pair", "judge"]
     assert record["record"]["name"] == "日志"
     assert all("SIMULATED" in result["content"][0]["text"] for result in good[1:4])

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 
 from builders import SATISFACTION, episode, lone
 from misjudge_storage import run_progress as progress
-from misjudge_storage.engine import Store
+from misjudge_storage.engine import Store, open_store
 from misjudge_storage.ingest import ensure_judge, ingest, insert_new
 from misjudge_storage.judging_records import CellResult, store_results
 from misjudge_storage.rows import cell_id, log_row
@@ -21,12 +22,13 @@ from misjudge_storage.types import Log
 from run_builders import PlannedRun, attempt, planned_run, result
 
 MINUTE = timedelta(minutes=1)
+CELLS = 100_000
 
 
 def put(store: Store, *results: CellResult) -> None:
     with store.write() as connection:
         for one in results:
-            assert store_results(connection, [one])
+            assert store_results(connection, [one]).held
 
 
 def tried(run: PlannedRun, number: int, *errors: str | None) -> CellResult:
@@ -179,28 +181,108 @@ def test_the_budget_in_force_is_kept_with_the_run(any_store: Store) -> None:
         assert read_run(connection, bounded).budget_json == '{"max_calls":20}'
 
 
+class LongRun(NamedTuple):
+    """A stored run of very many cells, half of them rollouts, of which none is done."""
+
+    store: Store
+    run_id: str
+
+
+@pytest.fixture(scope="module")
+def long_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LongRun]:
+    store = open_store(tmp_path_factory.mktemp("long") / "long.db")
+    run = planned_run(store)
+    with store.write() as connection:
+        run_id = create_run(connection, run.audit_id, "run_pair", "{}", None, [])
+        numbers = "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < :cells)"
+        cells = "INSERT INTO cells (run_id, cell_id, seq, kind, actor_id, pair_id, repeat)"
+        kinds = "CASE n % 2 WHEN 0 THEN 'pairwise' ELSE 'rollout' END, 'actor', CASE n % 2 WHEN 0 THEN 'pair ' || n END"
+        planned = text(f"{numbers} {cells} SELECT :run, 'cell ' || n, n, {kinds}, 0 FROM numbers")
+        connection.execute(planned, {"run": run_id, "cells": CELLS})
+    yield LongRun(store, run_id)
+    store.close()
+
+
+def replies_since_now(connection: Connection, run_id: str) -> progress.Replies:
+    return progress.replies_since(connection, run_id, utc_now())
+
+
+def next_cells(connection: Connection, run_id: str) -> list[PlannedCell]:
+    return pending(connection, run_id, 0, 256)
+
+
+def next_failed_cells(connection: Connection, run_id: str) -> list[PlannedCell]:
+    return pending(connection, run_id, 0, 256, only_failed=True)
+
+
+OF_LOGS = "COVERING INDEX judge_logs_by_run (run_id=?)"
+IN_ORDER = "INDEX cells_by_seq (run_id=?"
+RESULTS = (
+    "COVERING INDEX sqlite_autoindex_verdicts_1 (verdict_id=?)",
+    "COVERING INDEX sqlite_autoindex_trajectories_1 (trajectory_id=?)",
+)
+"""The result of a cell, whichever it has: one look-up each."""
+OF_CELL = "COVERING INDEX sqlite_autoindex_cells_1 (run_id=? AND cell_id=?)"
+OF_RUN = "INDEX sqlite_autoindex_runs_1 (run_id=?)"
+
+
 @pytest.mark.parametrize(
-    ("function", "index"),
+    ("function", "plans"),
     [
-        (progress.spent, "COVERING INDEX judge_logs_by_run"),
-        (progress.calls_made, "COVERING INDEX judge_logs_by_run"),
-        (progress.recent_errors, "COVERING INDEX judge_logs_by_run"),
-        (progress.failed_cells, "COVERING INDEX judge_logs_by_run"),
-        (progress.progress, "COVERING INDEX sqlite_autoindex_verdicts_1"),
-        (progress.unscored, "INDEX verdicts_unscored"),
-        (lambda connection, run: progress.replies_since(connection, run, utc_now()), "INDEX verdicts_by_time"),
-        (lambda connection, run: pending(connection, run, 0, 256), "INDEX cells_by_seq (run_id=? AND seq>?)"),
+        (progress.spent, [[OF_LOGS]]),
+        (progress.calls_made, [[OF_LOGS]]),
+        (progress.recent_errors, [[OF_LOGS]]),
+        (progress.progress, [["COVERING INDEX sqlite_autoindex_cells_1 (run_id=?)", *RESULTS]]),
+        (progress.stages, [[IN_ORDER, *RESULTS]]),
+        (progress.failed_cells, [[IN_ORDER, OF_LOGS, *RESULTS]]),
+        (next_cells, [["INDEX cells_by_seq (run_id=? AND seq>?)", *RESULTS]]),
+        (next_failed_cells, [["INDEX cells_by_seq (run_id=? AND seq>?)", OF_LOGS, *RESULTS]]),
+        (progress.unscored, [["INDEX verdicts_unscored (audit_id=?)", OF_RUN, OF_CELL]]),
+        (
+            replies_since_now,
+            [
+                ["INDEX verdicts_by_time (audit_id=? AND created_at>?)", OF_RUN, OF_CELL],
+                ["INDEX trajectories_by_time (audit_id=? AND created_at>?)", OF_RUN, OF_CELL],
+            ],
+        ),
     ],
 )
-def test_a_long_plan_is_counted_from_indexes(store: Store, function: Any, index: str) -> None:
-    run = planned_run(store)
+def test_a_long_plan_is_counted_from_indexes(long_run: LongRun, function: Any, plans: list[list[str]]) -> None:
     statements: list[str] = []
-    with store.read() as connection:
+    with long_run.store.read() as connection:
         dbapi = connection.connection.dbapi_connection
         assert dbapi is not None
         dbapi.set_trace_callback(statements.append)
-        function(connection, run.run_id)
+        function(connection, long_run.run_id)
         dbapi.set_trace_callback(None)
-        (query,) = [said for said in statements if said.lstrip().startswith("SELECT")]
-        plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {query}").all()
-    assert any(index in step.detail for step in plan), plan
+        queries = [said for said in statements if said.lstrip().startswith("SELECT")]
+        asked = [[step.detail for step in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {said}")] for said in queries]
+    # Beside them a plan has steps that read no table, such as sorting.
+    looked_up = [[step for step in steps if step.startswith(("SEARCH", "SCAN"))] for steps in asked]
+    assert [len(steps) for steps in looked_up] == [len(plan) for plan in plans], asked
+    for steps, plan in zip(looked_up, plans, strict=True):
+        assert all(any(index in step for step in steps) for index in plan), steps
+
+
+def test_a_long_plan_is_counted_whatever_its_cells_are(long_run: LongRun) -> None:
+    with long_run.store.read() as connection:
+        assert progress.progress(connection, long_run.run_id) == Progress(0, CELLS)
+        assert progress.stages(connection, long_run.run_id) == [
+            Stage("rollout", 0, CELLS // 2),
+            Stage("pairwise", 0, CELLS // 2),
+        ]
+        assert len(next_cells(connection, long_run.run_id)) == 256
+
+
+@pytest.mark.parametrize("function", [next_cells, replies_since_now, progress.unscored])
+def test_what_a_long_run_asks_again_and_again_does_not_go_through_all_of_its_plan(
+    long_run: LongRun, function: Any
+) -> None:
+    ticks: list[None] = []
+    with long_run.store.read() as connection:
+        dbapi = connection.connection.dbapi_connection
+        assert dbapi is not None
+        dbapi.set_progress_handler(lambda: ticks.append(None), 1_000)
+        function(connection, long_run.run_id)
+        dbapi.set_progress_handler(None, 0)
+    assert len(ticks) * 1_000 < CELLS, "SQLite takes more than one step for each cell that it looks at"

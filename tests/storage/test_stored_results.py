@@ -37,7 +37,7 @@ def taken_over(store: Store, run: PlannedRun) -> Lease:
 
 def put(store: Store, one: CellResult, lease: Lease | None = None) -> bool:
     with store.write() as connection:
-        return store_results(connection, [one], lease)
+        return store_results(connection, [one], lease).held
 
 
 def found(store: Store, query: str) -> list[tuple[Any, ...]]:
@@ -105,7 +105,7 @@ def test_nobody_claims_a_run_between_the_look_at_its_lease_and_the_commit(new_po
     run = planned_run(store)
     lease = claimed(store, run)
     with store.write() as connection:
-        assert store_results(connection, [result(run, 0)], lease)
+        assert store_results(connection, [result(run, 0)], lease).held
         with store.engine.connect() as other:
             free = "SELECT run_id FROM runs FOR NO KEY UPDATE SKIP LOCKED"
             assert other.execute(text(free)).all() == []

@@ -49,7 +49,7 @@ for start in range(0, int(results), 64):
     numbers = range(start, min(start + 64, int(results)))
     works = [partial(store_results, results=[result(n)], lease=lease) for n in numbers]
     for future in [store.writer.submit(work) for work in works]:
-        stored += future.result()
+        stored += future.result().held
     assert store.writer.submit(partial(leases.renew, lease=lease)).result().held
 store.close()
 print(stored)

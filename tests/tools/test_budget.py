@@ -462,23 +462,23 @@ def test_no_two_attempts_take_more_than_the_bound(data: st.DataObject, size: int
 def test_a_limit_in_usd_is_refused_where_the_price_is_unknown(limits: dict[str, float]) -> None:
     budget = Budget.model_validate(limits)
     with pytest.raises(InvalidInput) as refused:
-        refuse_unpriced(budget, Pricing("my-model"), "my-model")
+        refuse_unpriced(budget, Pricing("my-model"))
     said = str(refused.value)
     assert said.startswith(f"{' and '.join(limits)} cannot be kept: the price of 'my-model' is not known.")
     assert "price_in and price_out" in said and "misjudge.toml" in said and "max_calls" in said
-    refuse_unpriced(budget, Pricing("my-model", Price(input=1, output=1)), "my-model")
+    refuse_unpriced(budget, Pricing("my-model", Price(input=1, output=1)))
 
 
 def test_other_limits_need_no_price() -> None:
     others = Budget(max_calls=1, max_tokens=1, deadline_s=1)
-    refuse_unpriced(others, Pricing("my-model"), "my-model")
+    refuse_unpriced(others, Pricing("my-model"))
     with pytest.raises(InvalidInput, match="max_usd cannot be kept"):
-        refuse_unpriced(others.model_copy(update={"max_usd": 1.0}), Pricing("my-model"), "my-model")
+        refuse_unpriced(others.model_copy(update={"max_usd": 1.0}), Pricing("my-model"))
 
 
 def test_a_refusal_does_not_repeat_a_hostile_name_at_length() -> None:
     with pytest.raises(InvalidInput) as refused:
-        refuse_unpriced(Budget(max_usd=1), Pricing("x" * 10_000), "\x1b[31m" + "x" * 10_000)
+        refuse_unpriced(Budget(max_usd=1), Pricing("\x1b[31m" + "x" * 10_000))
     assert len(str(refused.value)) < 400
     assert "\x1b" not in str(refused.value)
 

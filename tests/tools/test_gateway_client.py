@@ -69,6 +69,7 @@ async def test_a_call_sends_its_messages_and_parameters_and_nothing_else() -> No
         None,
         '{"max_tokens":100,"model":"judge-1","response_format":"json_schema","seed":7,"temperature":0.0}',
         None,
+        (),
     )
     assert (exchange.text, exchange.truncated, exchange.refused, exchange.error) == ("OK", False, False, None)
 

@@ -14,8 +14,9 @@ from misjudge_storage.rows import judge_fingerprint
 from misjudge_storage.types import Form
 from misjudge_tools.gateway.local import local_available
 from misjudge_tools.gateway.pool import Gateways
+from misjudge_tools.gateway.ways import Ways
 from misjudge_tools.judge import judge
-from misjudge_tools.judging.choice import JudgingSpec, choose_judge, judge_of, open_gateway, reply_schema, template_of
+from misjudge_tools.judging.choice import JudgingSpec, choose_judge, judge_of, reply_schema, template_of
 from misjudge_tools.judging.prompts import Language
 from misjudge_tools.judging.verdicts import ReplyForm, read_pair
 from misjudge_tools.requests import JudgeRequest
@@ -95,18 +96,21 @@ def test_the_schema_of_the_local_judge_is_a_narrower_one_of_the_same_fields(form
 
 async def test_the_way_to_the_gateway_needs_a_key_and_a_usable_address() -> None:
     with pytest.raises(MissingKey):
-        async with open_gateway(spec(), NOWHERE, Gateways()):
-            pass
+        async with Ways(NOWHERE, Gateways()) as ways:
+            await ways.open(spec())
     with pytest.raises(InvalidInput, match="base URL"):
-        async with open_gateway(spec(), keyed("example"), Gateways()):
-            pass
+        async with Ways(keyed("example"), Gateways()) as ways:
+            await ways.open(spec())
 
 
 async def test_only_the_simulated_gateway_is_told_the_truth() -> None:
-    async with open_gateway(spec(), KEYED, Gateways()) as way:
+    async with Ways(KEYED, Gateways()) as ways:
+        way = await ways.open(spec())
         assert (way.tell_truth, way.gateway.simulated) == (None, False)
-    async with open_gateway(spec("simulated"), NOWHERE, Gateways()) as way:
+    async with Ways(NOWHERE, Gateways()) as ways:
+        way = await ways.open(spec("simulated"))
         assert way.tell_truth is not None and way.gateway.simulated
+        assert await ways.open(spec("simulated", form="satisfaction")) == way, "both forms share one server"
 
 
 async def test_a_local_judge_that_is_not_installed_fails_the_run_with_the_commands(

@@ -21,7 +21,7 @@ from misjudge_storage.run_records import RunRow
 from misjudge_storage.summary_records import unscored_reasons
 from misjudge_tools.deps import Deps
 from misjudge_tools.judge import judge
-from misjudge_tools.judging.session import JudgingSession
+from misjudge_tools.runs.run_session import RunSession
 from misjudge_tools.manage_runs import manage_runs
 from misjudge_tools.read_record import read_record
 from misjudge_tools.requests import JudgeRequest, RecordRequest, RunsRequest, SummarizeRequest
@@ -279,7 +279,7 @@ async def test_an_unexpected_error_fails_the_run_and_says_nothing_of_the_texts(
 ) -> None:
     def sessions(store: Store, _: OpenSession) -> OpenSession:
         @asynccontextmanager
-        async def broken(run: RunRow) -> AsyncIterator[JudgingSession]:
+        async def broken(run: RunRow) -> AsyncIterator[RunSession]:
             raise ZeroDivisionError(CANARY)
             yield
 
@@ -299,9 +299,10 @@ async def test_an_error_in_one_cell_lets_the_calls_in_flight_be_stored(tmp_path:
 
         def sessions(store: Store, open_session: OpenSession) -> OpenSession:
             @asynccontextmanager
-            async def breaking(run: RunRow) -> AsyncIterator[JudgingSession]:
+            async def breaking(run: RunRow) -> AsyncIterator[RunSession]:
                 async with open_session(run) as session:
-                    ask = session.ask
+                    (judge_session,) = session.judges
+                    ask = judge_session.ask
 
                     async def once_broken(cell: Any, shown: Any) -> Any:
                         judged = await ask(cell, shown)
@@ -309,7 +310,7 @@ async def test_an_error_in_one_cell_lets_the_calls_in_flight_be_stored(tmp_path:
                             raise ZeroDivisionError
                         return judged
 
-                    session.ask = once_broken  # type: ignore[method-assign]
+                    judge_session.ask = once_broken  # type: ignore[method-assign]
                     yield session
 
             return breaking

@@ -32,7 +32,7 @@ from operations import KEY, count, dump, opened, pair_record, rows, stored, verd
 OWN = "Say which is better.\n---user---\nTask: {task}\n\nFirst:\n{response_a}\n\nSecond:\n{response_b}\n"
 ONE = "Say how good it is.\n---user---\nTask: {task}\n\nThis:\n{response}\n"
 LETTER = ReplyForm(kind="letter")
-GONE = "This judge was chosen by the profile 'strict', which misjudge.toml does not hold. Put it back"
+GONE = "The judge was chosen by the profile 'strict', which misjudge.toml does not hold. Put it back"
 
 
 def prompt(text: str = OWN, name: str = "own") -> PromptText:
@@ -125,8 +125,8 @@ async def test_a_given_pair_is_judged_with_the_profile_too(tmp_path: Path) -> No
     async with asking(tmp_path / "s.db", "A", prompt=prompt(), reply_form=LETTER) as (deps, server):
         result = await run_pair(request, deps)
         refused = request.model_copy(update={"judge": "strict", "task_id": "u"})
-    assert result.row is not None and result.row["judge"] == "strict"
-    assert result.asked_at == f"strict-m, from the default, at {server.base_url}, from the default"
+    assert result.pair is not None and result.pair.row is not None and result.pair.row["judge"] == "strict"
+    assert result.asked_at == {"judge": f"strict-m, from the default, at {server.base_url}, from the default"}
     async with asking(tmp_path / "s.db", "A", prompt=prompt("Only this.\n---user---\n{task}")) as (deps, _):
         before = dump(deps.store)
         with pytest.raises(InvalidInput, match=r"Prompt own lacks \{response_a\}, \{response_b\}"):

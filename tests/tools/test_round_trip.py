@@ -13,6 +13,7 @@ from generated import JUDGES, audits, fresh
 from misjudge_storage.engine import Store
 from misjudge_storage.types import GoldLabel, Order, Preference, Record
 from misjudge_tools.deps import Deps
+from misjudge_tools.episodes.settings import EpisodeSettings
 from misjudge_tools.gateway.pool import Gateways
 from misjudge_tools.import_records import import_records
 from misjudge_tools.requests import ImportRequest, SummarizeRequest
@@ -45,7 +46,7 @@ def imported(store: Store, path: Path, audit: str) -> str:
     async def run() -> None:
         gateways = Gateways()
         worker = Worker(store, session_opener(store, NOWHERE, gateways))
-        deps = Deps(store, NOWHERE, gateways, worker, None)
+        deps = Deps(store, NOWHERE, EpisodeSettings(), gateways, worker, None)
         await import_records(ImportRequest(audit=audit, format="pairs", paths=[str(path)]), deps)
 
     asyncio.run(run())

@@ -23,6 +23,7 @@ from misjudge_tools.requests import JudgeRequest, RunsRequest
 from misjudge_tools.results import RunReport, StageDone
 from misjudge_tools.runs import planning
 from misjudge_tools.runs.plan import pair_cells
+from misjudge_tools.runs.spec import RunSpec
 from operations import PromptJudge, count, keyed, opened, pair_records, rows, stored, verdict_text, with_judge
 
 REFUSED = {"error": {"message": "no"}}
@@ -134,8 +135,8 @@ def queued(deps: Deps, request: JudgeRequest) -> str:
     """A run that was planned and that nobody has taken up, as where its process was killed between the two."""
     spec = choose_judge(request.judge, request.form, request.language, deps.models)
     (audit,) = rows(deps.store, "SELECT audit_id FROM audits")
-    plan = list(pair_cells(audit["audit_id"], judge_fingerprint(judge_of(spec)), ["p0", "p1"], 1))
-    return planning.store_plan(deps, "judge", spec, request, plan).run_id
+    cells = list(pair_cells(audit["audit_id"], judge_fingerprint(judge_of(spec)), ["p0", "p1"], 1))
+    return planning.store_plan(deps, "judge", request, planning.Plan(RunSpec(judges=(spec,)), cells)).run_id
 
 
 async def test_a_queued_run_can_be_cancelled_and_still_be_resumed(judged: Deps, prompt_judge: PromptJudge) -> None:

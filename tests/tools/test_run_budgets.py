@@ -409,7 +409,7 @@ async def test_a_pair_given_with_its_trajectories_takes_the_same_limits(dear: De
     assert (result.run.reason or "").startswith("limit reached: max_calls=1 is used up")
     assert result.run.limits == {"max_calls": 1, "max_usd": 1}
     assert result.next == f"runs(action='resume', run='{result.run.run}')"
-    assert len(result.verdicts) == len(prompt_judge.asked) == 1
+    assert result.pair is not None and len(result.pair.verdicts) == len(prompt_judge.asked) == 1
     again = await ask_runs(dear, "resume", result.run.run, max_calls=2)
     assert (again.state, len(prompt_judge.asked)) == ("done", 2)
     planned = await run_pair(request.model_copy(update={"dry_run": True, "repeats": 3}), dear)

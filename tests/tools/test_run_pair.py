@@ -8,11 +8,9 @@ import pytest
 from pydantic import ValidationError
 
 from misjudge_storage.errors import Conflict, InvalidInput, MissingKey
-from misjudge_storage.types import Message, ToolCall
 from misjudge_tools.deps import Deps
-from misjudge_tools.episodes.verifiers import check_episode
-from misjudge_tools.requests import CheckRule, RunPairRequest, SummarizeRequest
-from misjudge_tools.results import MARK, RunPairResult
+from misjudge_tools.requests import RunPairRequest, SummarizeRequest
+from misjudge_tools.results import MARK, PairOutcome, RunPairResult
 from misjudge_tools.run_pair import run_pair
 from misjudge_tools.summarize_audit import summarize_audit
 from operations import PromptJudge, count, dump, rows
@@ -35,9 +33,15 @@ def pair(**values: Any) -> RunPairRequest:
     return RunPairRequest.model_validate({**given, **values})
 
 
+def pair_of(result: RunPairResult) -> PairOutcome:
+    assert result.pair is not None
+    return result.pair
+
+
 def row_of(result: RunPairResult) -> dict[str, Any]:
-    assert result.row is not None
-    return result.row
+    row = pair_of(result).row
+    assert row is not None
+    return row
 
 
 async def test_a_pair_is_checked_judged_and_stored_as_a_row(judged: Deps, prompt_judge: PromptJudge) -> None:
@@ -48,8 +52,8 @@ async def test_a_pair_is_checked_judged_and_stored_as_a_row(judged: Deps, prompt
     assert (row["agent_a"], row["agent_b"], row["trial"], row["judge"]) == ("blue", "green", 0, "judge-m")
     assert (row["judge_status"], row["blind_order"], row["judge_flip"]) == ("decided", "both", 0)
     assert row["misselected"] == (0 if row["judge_pref"] == "A" else 1)
-    assert [verdict.order for verdict in result.verdicts] == ["AB", "BA"]
-    assert {verdict.winner for verdict in result.verdicts} == {row["judge_pref"]}
+    assert [verdict.order for verdict in pair_of(result).verdicts] == ["AB", "BA"]
+    assert {verdict.winner for verdict in pair_of(result).verdicts} == {row["judge_pref"]}
     assert result.next == "summarize_audit(audit='a')"
     (task,) = rows(judged.store, "SELECT prompt, success_criteria, category FROM tasks")
     assert task == {"prompt": "Cancel order 7.", "success_criteria": "It is cancelled.", "category": "orders"}
@@ -59,14 +63,15 @@ async def test_a_pair_is_checked_judged_and_stored_as_a_row(judged: Deps, prompt
 
 async def test_the_checks_of_each_side_are_shown(judged: Deps) -> None:
     result = await run_pair(pair(checks=[CONTAINS, NO_REFUND]), judged)
-    a, b = result.checks_a, result.checks_b
+    a, b = pair_of(result).a.checks, pair_of(result).b.checks
     assert [(check["verifier"], check["passed"], check["scope"]) for check in a] == [
-        ("contains:order cancelled", True, "part"),
-        ("not_contains:refund", False, "part"),
-        ("all rules", False, "outcome"),
+        ("contains: order cancelled", True, "part"),
+        ("not_contains: refund", False, "part"),
+        ("success", False, "outcome"),
     ]
     assert (a[-1]["reward"], a[-1]["evidence"]) == (0.5, "1 of 2 rules hold")
     assert [check["passed"] for check in b] == [False, True, False]
+    assert (pair_of(result).a.success, pair_of(result).b.success) == (False, False)
     assert row_of(result)["gold_pref"] == "tie"
 
 
@@ -79,7 +84,7 @@ async def test_known_success_takes_the_place_of_checks(judged: Deps, source: str
 
 async def test_without_checks_or_known_success_nothing_is_gold(judged: Deps) -> None:
     result = await run_pair(pair(checks=[]), judged)
-    assert (result.checks_a, result.checks_b) == ((), ())
+    assert (pair_of(result).a.checks, pair_of(result).b.checks, pair_of(result).a.success) == ((), (), None)
     assert (row_of(result)["gold_pref"], row_of(result)["misselected"]) == (None, None)
 
 
@@ -105,12 +110,12 @@ async def test_the_same_pair_again_adds_nothing(judged: Deps, prompt_judge: Prom
     first = await run_pair(pair(), judged)
     kept = {table: found for table, found in dump(judged.store).items() if table not in {"runs", "run_events"}}
     again = await run_pair(pair(), judged)
-    assert (again.run.total, again.row, again.verdicts) == (0, first.row, first.verdicts)
+    assert (again.run.total, again.pair) == (0, first.pair)
     now = {table: found for table, found in dump(judged.store).items() if table not in {"runs", "run_events"}}
     assert now == kept
     assert len(prompt_judge.asked) == 2
     third = await run_pair(pair(repeats=2), judged)
-    assert (third.run.total, len(third.verdicts)) == (2, 4)
+    assert (third.run.total, len(pair_of(third).verdicts)) == (2, 4)
 
 
 async def test_a_request_key_attaches_to_the_run_of_the_pair(judged: Deps, prompt_judge: PromptJudge) -> None:
@@ -156,6 +161,12 @@ async def test_other_content_under_the_same_ids_is_refused_and_nothing_changes(
         ({"success_a": True}, "either checks or the known success_a and success_b"),
         ({"trajectory_b": [{"role": "robot", "content": "x"}]}, "message 1 has a role other"),
         ({"trajectory_b": [{"content": "x"}]}, "message 1 has a role other"),
+        ({"checks": [CONTAINS, {"kind": "contains", "value": ""}]}, r"Check 2 cannot be used \(contains.value"),
+        ({"checks": [{"kind": "guess", "value": "x"}]}, "Check 1 cannot be used .*docs/suites.md"),
+        ({"task_prompt": None}, "trajectory_a, trajectory_b, task_id, task_prompt, agent_a and agent_b together"),
+        ({"trajectory_b": None}, "are compared with trajectory_a, trajectory_b"),
+        ({"suite": "support_desk"}, "suite belongs to live agents"),
+        ({"agents": ["a", "b"]}, "agents belongs to live agents"),
     ],
 )
 async def test_bad_input_is_refused_and_nothing_is_stored(judged: Deps, values: dict[str, Any], said: str) -> None:
@@ -175,8 +186,9 @@ async def test_without_a_key_nothing_is_stored(deps: Deps) -> None:
 async def test_a_dry_run_shows_checks_and_calls_and_stores_nothing(judged: Deps, prompt_judge: PromptJudge) -> None:
     before = dump(judged.store)
     result = await run_pair(pair(dry_run=True, repeats=3), judged)
-    assert (result.run.state, result.run.total, result.row) == ("planned", 6, None)
-    assert result.checks_a[-1]["passed"] is True
+    assert (result.run.state, result.run.total, pair_of(result).row) == ("planned", 6, None)
+    assert (pair_of(result).a.checks[-1]["passed"], pair_of(result).a.success) == (True, True)
+    assert [(role.role, role.model, role.calls) for role in result.run.plan] == [("judge", "judge-m", 6)]
     assert dump(judged.store) == before
     await run_pair(pair(), judged)
     assert (await run_pair(pair(dry_run=True, repeats=3), judged)).run.total == 4
@@ -192,42 +204,13 @@ async def test_names_that_would_make_an_overlong_or_ambiguous_id_are_told_apart(
 
 
 def test_arguments_that_do_not_fit_are_refused() -> None:
-    for wrong in ({"trial": -1}, {"agent_a": ""}, {"checks": [{"kind": "contains", "value": ""}]}, {"extra": 1}):
+    for wrong in ({"trial": -1}, {"agent_a": ""}, {"checks": ["contains"]}, {"extra": 1}):
         with pytest.raises(ValidationError):
             pair(**wrong)
 
 
-def rule(kind: str, value: str) -> CheckRule:
-    return CheckRule.model_validate({"kind": kind, "value": value})
-
-
-def test_rules_read_what_the_agent_said_and_did() -> None:
-    messages = (
-        Message(role="user", content="Say ORDER CANCELLED."),
-        Message(role="assistant", content="ＯＲＤＥＲ\n cancelled", tool_calls=(ToolCall(name="cancel"),)),
-        Message(role="tool", content="refund done"),
-    )
-
-    def passed(kind: str, value: str) -> bool | None:
-        return check_episode([rule(kind, value)], messages)[-1].passed
-
-    assert passed("contains", "order CANCELLED") is True
-    assert passed("contains", "say") is False, "what the customer says does not count"
-    assert passed("contains", "refund") is False, "nor what a tool answers"
-    assert passed("not_contains", "refund") is True
-    assert passed("not_contains", "cancelled") is False
-    assert (passed("tool_called", "cancel"), passed("tool_called", "Cancel")) == (True, False)
-    assert (passed("tool_not_called", "cancel"), passed("tool_not_called", "refund")) == (False, True)
-
-
-def test_without_rules_there_is_no_check() -> None:
-    assert check_episode([], (Message(role="assistant", content="x"),)) == ()
-
-
-def test_success_is_that_all_rules_hold_and_reward_the_share_that_does() -> None:
-    messages = (Message(role="assistant", content="one two"),)
-    rules = [rule("contains", "one"), rule("contains", "two"), rule("contains", "three")]
-    *parts, outcome = check_episode(rules, messages)
-    assert [part.passed for part in parts] == [True, True, False]
-    assert {part.scope for part in parts} == {"part"}
-    assert (outcome.passed, outcome.reward, outcome.scope) == (False, 2 / 3, "outcome")
+async def test_a_check_that_needs_a_world_says_nothing_of_a_recording(judged: Deps) -> None:
+    rules = [CONTAINS, {"kind": "sql", "query": "SELECT 1", "equals": 1}]
+    result = await run_pair(pair(checks=rules), judged)
+    assert [check["passed"] for check in pair_of(result).a.checks] == [True, None, None]
+    assert (row_of(result)["success_a"], row_of(result)["success_b"], row_of(result)["gold_pref"]) == (None, 0, None)

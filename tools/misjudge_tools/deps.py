@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from misjudge_storage.engine import Store
+    from misjudge_tools.episodes.settings import EpisodeSettings
     from misjudge_tools.gateway.pool import Gateways
     from misjudge_tools.profiles import ModelSettings
     from misjudge_tools.results import RunReport
@@ -27,6 +28,7 @@ class Deps:
 
     store: Store
     models: ModelSettings
+    episodes: EpisodeSettings
     gateways: Gateways
     worker: Worker
     roots: tuple[Path, ...] | None

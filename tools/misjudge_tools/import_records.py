@@ -18,6 +18,7 @@ from misjudge_storage.ingest import ensure_audit, ingest, insert_new
 from misjudge_storage.tables import Import, utc_now
 from misjudge_storage.types import BadRecord, Record
 from misjudge_tools.deps import Deps
+from misjudge_tools.interchange.confinement import refuse_outside
 from misjudge_tools.interchange.gauge_runs import read_gauge_runs
 from misjudge_tools.interchange.gauge_table import read_gauge_table
 from misjudge_tools.interchange.judge_logs import read_judge_logs
@@ -119,13 +120,8 @@ def _allowed(given: str, roots: tuple[Path, ...] | None) -> Path:
     path = Path(given)
     if roots is None:
         return path
-    whole = [root.resolve() for root in roots]
     for each in (path, *_links_below(path)):
-        if not any(each.resolve().is_relative_to(root) for root in whole):
-            raise InvalidInput(
-                f"{each} is outside the folders that may be read ({', '.join(map(str, roots))}). "
-                "Move it there, or name its folder in MISJUDGE_ROOTS."
-            )
+        refuse_outside(each, roots)
     return path
 
 

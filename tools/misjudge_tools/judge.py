@@ -14,12 +14,14 @@ from misjudge_storage.run_records import PlannedCell
 from misjudge_storage.types import Episode, Message, PairKey, Record, Task, Trajectory
 from misjudge_tools.deps import Deps
 from misjudge_tools.interchange.messages import read_messages
-from misjudge_tools.judging.choice import JudgingSpec, asked_at, choose_judge, judge_of
+from misjudge_tools.gateway.ways import asked_at
+from misjudge_tools.judging.choice import JudgingSpec, choose_judge, judge_of
 from misjudge_tools.requests import JudgeRequest, Transcript
 from misjudge_tools.results import MARK, JudgeResult, RunReport
 from misjudge_tools.runs import planning
 from misjudge_tools.runs import report as runs
 from misjudge_tools.runs.plan import in_random_order, pair_cells, trajectory_cells
+from misjudge_tools.runs.spec import RunSpec
 
 SHOWN = 12
 """Verdicts that a result holds; the rest is read by summarize_audit or read_record."""
@@ -34,13 +36,14 @@ async def judge(request: JudgeRequest, deps: Deps) -> JudgeResult:
         request.judge, request.form, request.language, deps.models, to_ask=not request.dry_run, reuse=request.reuse
     )
     given = given_record(request)
-    plan = await asyncio.to_thread(_plan, request, spec, given, deps.store)
+    cells = await asyncio.to_thread(_plan, request, spec, given, deps.store)
+    plan = planning.Plan(RunSpec(judges=(spec,)), cells, () if given is None else (given,))
     if request.dry_run:
-        run = await asyncio.to_thread(planning.planned_report, deps, "judge", request, spec, plan, stored=given is None)
-        return _result(deps, spec, run, len(plan) - run.total, ())
-    planned = await asyncio.to_thread(planning.store_plan, deps, "judge", spec, request, plan, given)
+        run = await asyncio.to_thread(planning.planned_report, deps, "judge", request, plan)
+        return _result(deps, spec, run, len(cells) - run.total, ())
+    planned = await asyncio.to_thread(planning.store_plan, deps, "judge", request, plan)
     run = await runs.carry_out(deps, planned.run_id, request.wait_s)
-    return await asyncio.to_thread(_result, deps, spec, run, planned.already_stored, plan)
+    return await asyncio.to_thread(_result, deps, spec, run, planned.already_stored, cells)
 
 
 def _plan(request: JudgeRequest, spec: JudgingSpec, given: Record | None, store: Store) -> list[PlannedCell]:
@@ -135,8 +138,8 @@ def _result(deps: Deps, spec: JudgingSpec, run: RunReport, already: int, plan: S
         label = judging_records.read_judge_label(connection, audit_id(run.audit), judge_fingerprint(judge))
     done = run.state == "done"
     return JudgeResult(
-        simulated=spec.kind == "simulated",
-        marked=MARK if spec.kind == "simulated" else None,
+        simulated=spec.simulated,
+        marked=MARK if spec.simulated else None,
         judge=label or judge.label,
         asked_at=asked_at(spec, deps.models),
         form=spec.form,

@@ -10,12 +10,15 @@ from sqlalchemy import Connection
 from misjudge_storage import judging_records, leases, run_records
 from misjudge_storage.errors import InvalidInput
 from misjudge_tools.deps import Deps
-from misjudge_tools.judging.choice import JudgingSpec, pricing_of
 from misjudge_tools.requests import RunsRequest
 from misjudge_tools.results import RunList, RunReport
 from misjudge_tools.runs.budget import refuse_unpriced
+from misjudge_tools.runs.expected import pricings_of
+from misjudge_tools.runs.outcomes import outcome_of_run
 from misjudge_tools.runs.planning import budget_of, set_limits
 from misjudge_tools.runs.report import carry_out, run_report, standing, watch
+from misjudge_tools.runs.sessions import recast
+from misjudge_tools.runs.spec import RunSpec
 
 SHOWN = 20
 
@@ -33,7 +36,7 @@ async def manage_runs(request: RunsRequest, deps: Deps) -> RunList:
         report = await _cancel(report, request.wait_s, deps)
     elif request.action in {"resume", "retry"}:
         report = await _go_on(report, request, deps)
-    return RunList(runs=(report,))
+    return RunList(runs=(report,), pair=await asyncio.to_thread(outcome_of_run, deps.store, report))
 
 
 def _list(request: RunsRequest, deps: Deps) -> RunList:
@@ -78,6 +81,10 @@ def _set_limits(run_id: str, request: RunsRequest, deps: Deps) -> None:
     wanted = budget_of(request)
     with deps.store.write() as connection:
         run = run_records.read_run(connection, run_id)
-        spec = JudgingSpec.model_validate_json(run.request_json)
-        refuse_unpriced(wanted, pricing_of(spec, deps.models), spec.model)
+        spec = RunSpec.model_validate_json(run.request_json)
+        cast = None
+        if spec.rollouts is not None and not wanted.unlimited:
+            cast = recast(spec.rollouts, deps.episodes, deps.models, deps.roots)
+        for pricing in pricings_of(spec, cast, deps.models):
+            refuse_unpriced(wanted, pricing)
         set_limits(connection, run, wanted)

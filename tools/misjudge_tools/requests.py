@@ -109,38 +109,52 @@ class JudgeRequest(JudgingRequest):
     response_b: Transcript | None = None
 
 
-class CheckRule(Request):
-    """A rule over one side's transcript."""
-
-    kind: Annotated[
-        Literal["contains", "not_contains", "tool_called", "tool_not_called"],
-        Field(description="contains: text in the agent's messages. tool_called: the agent called this tool."),
-    ]
-    value: Annotated[str, Field(min_length=1, max_length=380, description="The text, or the tool's name.")]
-
-
 class RunPairRequest(JudgingRequest):
-    """Two agents on one task: recorded trajectories in, a checked and judged row out."""
+    """Agents on tasks, compared: run live on a suite, or two recorded trajectories of one task."""
 
-    task_id: Annotated[str, Field(min_length=1, max_length=400)]
-    task_prompt: Annotated[str, Field(min_length=1, description="What the customer wants.")]
+    suite: Annotated[
+        str | None, Field(min_length=1, max_length=1000, description="Live: support_desk (default) or a suite's folder.")
+    ] = None
+    agents: Annotated[
+        list[str] | None,
+        Field(
+            min_length=2,
+            max_length=50,
+            description="Live: models, profiles, agents of misjudge.toml, or scripted: diligent, hasty, smooth_talker, "
+            "padder, refuser, flaky:0.9.",
+        ),
+    ] = None
+    tasks: Annotated[list[str] | None, Field(min_length=1, description="Live: only these tasks. Default: all.")] = None
+    pairings: Annotated[
+        list[str] | None,
+        Field(min_length=1, description="Live: who is compared, as a|b, a|b=near or a|b=wide. Default: all."),
+    ] = None
+    trials: Annotated[int, Field(ge=1, le=100, description="Live: how often each agent does each task.")] = 1
+    user: Annotated[
+        str | None, Field(min_length=1, max_length=400, description="Live: scripted, or the model of the customer.")
+    ] = None
+    seed: Annotated[int | None, Field(ge=0, lt=2**31, description="Live: seed of a new audit.")] = None
+    satisfaction: Annotated[bool, Field(description="Live: also score each trajectory.")] = True
+    task_id: Annotated[str | None, Field(min_length=1, max_length=400)] = None
+    agent_a: Annotated[str | None, Field(min_length=1, max_length=400, description="Hidden from the judge.")] = None
+    agent_b: Annotated[str | None, Field(min_length=1, max_length=400, description="Hidden from the judge.")] = None
+    trajectory_a: Transcript | None = None
+    trajectory_b: Transcript | None = None
+    task_prompt: Annotated[str | None, Field(min_length=1, description="Recorded: what the customer wants.")] = None
     success_criteria: str = ""
     hard_constraints: str = ""
     category: str | None = None
-    agent_a: Annotated[
-        str, Field(min_length=1, max_length=400, description="Name of the first agent; hidden from the judge.")
-    ]
-    agent_b: Annotated[
-        str, Field(min_length=1, max_length=400, description="Name of the second agent; hidden from the judge.")
-    ]
-    trial: Annotated[int, Field(ge=0)] = 0
-    trajectory_a: Transcript
-    trajectory_b: Transcript
+    trial: Annotated[int, Field(ge=0, description="Recorded: number of the attempt.")] = 0
     checks: Annotated[
-        list[CheckRule], Field(max_length=50, description="Success of a side = all of these rules hold on it.")
+        list[dict[str, Any]],
+        Field(
+            max_length=50,
+            description="Recorded: success = all hold; {kind, value}, kind such as contains, not_contains, "
+            "tool_called, tool_not_called, regex.",
+        ),
     ] = []
-    success_a: Annotated[bool | None, Field(description="Known success, where no checks are given.")] = None
-    success_b: Annotated[bool | None, Field(description="Known success, where no checks are given.")] = None
+    success_a: Annotated[bool | None, Field(description="Recorded: known success, where no checks are given.")] = None
+    success_b: bool | None = None
     success_source: Annotated[
         Literal["verifier", "human", "label"], Field(description="Where the known success comes from.")
     ] = "verifier"

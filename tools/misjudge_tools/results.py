@@ -12,6 +12,7 @@ from misjudge_storage.types import Form, Value
 SCHEME = "misjudge://"
 
 MARK = "SIMULATED: made up by a simulated judge, no real model was asked"
+MARK_EPISODES = "SIMULATED: scripted or simulated agents and customers made these episodes"
 MARK_IN_PART = "SIMULATED in part: what simulated judges say is made up, no real model was asked for it"
 
 LIMIT_REACHED = "limit reached: "
@@ -50,6 +51,16 @@ class ErrorSeen(Value):
     last_at: str
 
 
+class RolePlan(Value):
+    """What a role is going to do: calls at most, and USD, at most or about; None where a price is not known."""
+
+    role: str
+    model: str
+    calls: int
+    most_cost: float | None = None
+    about_cost: float | None = None
+
+
 class RunReport(Value):
     """How a run stands. `unscored` counts its verdicts that could not be read, by reason; `failed` the cells that
     were asked and are without a result; `eta_s` is the time for what is left at the pace of the last minute, in
@@ -70,6 +81,7 @@ class RunReport(Value):
     spent: tuple[RoleUse, ...] = ()
     from_cache: int = 0
     limits: dict[str, int | float] = Field(default_factory=dict)
+    plan: tuple[RolePlan, ...] = ()
     most_cost: float | None = None
     eta_s: float | None = None
     unscored: dict[str, int] = Field(default_factory=dict)
@@ -113,17 +125,57 @@ class JudgeResult(Value):
     next: str | None = None
 
 
+class SideOutcome(Value):
+    """One side of a pair: how its episode ended, and what each check found. `flags`: what its simulated user did wrong.
+
+    `success` and a check's `passed` are None where they are not known.
+    """
+
+    agent: str
+    trajectory: str | None = None
+    end_reason: str | None
+    success: bool | None
+    flags: tuple[str, ...] = ()
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    checks: tuple[dict[str, Any], ...] = ()
+
+
+class PairOutcome(Value):
+    """One checked and judged pair: its row of `audit_pairs`, both sides and the verdicts."""
+
+    row: dict[str, Any] | None
+    a: SideOutcome
+    b: SideOutcome
+    verdicts: tuple[VerdictShown, ...] = ()
+
+
+class AgentOutcome(Value):
+    """Episodes of one agent in the audit by success; `unknown` ones leave every rate. `ends` and `flags` count how
+    they ended and what simulated users did wrong in them.
+    """
+
+    agent: str
+    succeeded: int
+    failed: int
+    unknown: int
+    ends: dict[str, int] = Field(default_factory=dict)
+    flags: dict[str, int] = Field(default_factory=dict)
+
+
 class RunPairResult(Value):
-    """One checked and judged pair: the run, the row of `audit_pairs`, and the checks of each side."""
+    """A comparison of agents: the run, the agents, and the pair where it is a single one.
+
+    `asked_at` says, by role, which model is asked where, and where both were configured.
+    """
 
     simulated: bool
     marked: str | None
-    asked_at: str
+    asked_at: dict[str, str]
     run: RunReport
-    row: dict[str, Any] | None
-    checks_a: tuple[dict[str, Any], ...]
-    checks_b: tuple[dict[str, Any], ...]
-    verdicts: tuple[VerdictShown, ...] = ()
+    pairs: int
+    pair: PairOutcome | None = None
+    agents: tuple[AgentOutcome, ...] = ()
     next: str | None = None
 
 
@@ -158,7 +210,8 @@ class RecordPage(Value):
 
 
 class RunList(Value):
-    """The latest runs."""
+    """The latest runs. `pair` is what a run of `run_pair` came to that made or judged a single one."""
 
     runs: tuple[RunReport, ...]
     runs_left_out: int = 0
+    pair: PairOutcome | None = None

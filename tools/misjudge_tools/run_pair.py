@@ -1,108 +1,211 @@
-"""`run_pair`: two agents on one task. Recorded trajectories in, a checked and judged row out."""
+"""`run_pair`: agents on tasks, checked by hard evidence and judged blind; run live on a suite, or recorded."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from misjudge_storage import judging_records, queries
+from pydantic import ValidationError
+
 from misjudge_storage.errors import InvalidInput
-from misjudge_storage.hashing import digest
 from misjudge_storage.rows import audit_id, judge_fingerprint
-from misjudge_storage.run_records import PlannedCell
 from misjudge_storage.types import Check, Episode, Message, PairKey, Record, Task, Trajectory
 from misjudge_tools.deps import Deps
-from misjudge_tools.episodes.verifiers import check_episode
+from misjudge_tools.episodes.rules import RULES, Rule
+from misjudge_tools.episodes.settings import Allowed
+from misjudge_tools.episodes.verifiers import Evidence, Outside, verify
+from misjudge_tools.gateway.ways import asked_at
 from misjudge_tools.judge import given_messages, refuse_same
-from misjudge_tools.judging.choice import JudgingSpec, asked_at, choose_judge, judge_of
+from misjudge_tools.judging.choice import choose_judge, judge_of
 from misjudge_tools.requests import RunPairRequest
-from misjudge_tools.results import MARK, RunPairResult, RunReport
+from misjudge_tools.results import MARK, MARK_EPISODES, PairOutcome, RunPairResult, RunReport, SideOutcome
 from misjudge_tools.runs import planning
 from misjudge_tools.runs import report as runs
+from misjudge_tools.runs.live_plan import live_plan
+from misjudge_tools.runs.outcomes import SHOWN_OF_CHECKS, agent_outcomes, pair_outcome
 from misjudge_tools.runs.plan import pair_cells
+from misjudge_tools.runs.planning import Plan
+from misjudge_tools.runs.rollout_plan import Cast, pair_id
+from misjudge_tools.runs.spec import RunSpec
+
+OPERATION = "run_pair"
+LIVE_ONLY = ("suite", "agents", "tasks", "pairings", "trials", "user", "seed", "satisfaction")
+RECORDED_ONLY = (
+    *("task_prompt", "success_criteria", "hard_constraints", "category", "trial", "checks"),
+    *("success_a", "success_b", "success_source"),
+)
+
+
+class Compared(NamedTuple):
+    """A planned comparison: its agents, its pairs and the seed of its audit."""
+
+    plan: Plan
+    agents: tuple[str, ...]
+    pair_ids: tuple[str, ...]
+    seed: int = 0
 
 
 async def run_pair(request: RunPairRequest, deps: Deps) -> RunPairResult:
-    """Store two recorded trajectories of one task with their checks, and ask the judge in both orders.
+    """Run agents on tasks of a suite (or take two recorded trajectories), check who did the job, ask the judge in both
+    orders.
 
-    Raises InvalidInput, MissingKey or Conflict before anything is asked.
+    Raises InvalidInput, MissingKey, NotFound or Conflict before anything is asked.
     """
-    spec = choose_judge(
+    compared = await compare(request, deps)
+    return await (planned if request.dry_run else conduct)(request, deps, compared)
+
+
+async def planned(request: RunPairRequest, deps: Deps, compared: Compared) -> RunPairResult:
+    """What carrying it out asks of whom. Raises InvalidInput for a limit that cannot be kept."""
+    run = await asyncio.to_thread(planning.planned_report, deps, OPERATION, request, compared.plan)
+    return _result(deps, compared, run).model_copy(update={"pair": _given_pair(compared.plan)})
+
+
+def _given_pair(plan: Plan) -> PairOutcome | None:
+    """The pair that the request itself holds, with its checks and before any verdict."""
+    given = next((record for record in plan.records if record.pair is not None), None)
+    if given is None:
+        return None
+    a, b = (_given_side(episode) for episode in given.episodes)
+    return PairOutcome(row=None, a=a, b=b)
+
+
+def _given_side(episode: Episode) -> SideOutcome:
+    outcome = next((check for check in episode.checks if check.scope == "outcome"), None)
+    shown = tuple(check.model_dump(include=set(SHOWN_OF_CHECKS)) for check in episode.checks)
+    return SideOutcome(
+        agent=episode.trajectory.agent, end_reason=None, success=outcome.passed if outcome else None, checks=shown
+    )
+
+
+async def conduct(request: RunPairRequest, deps: Deps, compared: Compared) -> RunPairResult:
+    """Store the plan and carry it out. Raises InvalidInput or Conflict before anything is asked."""
+    stored = await asyncio.to_thread(planning.store_plan, deps, OPERATION, request, compared.plan, compared.seed)
+    run = await runs.carry_out(deps, stored.run_id, request.wait_s)
+    return await asyncio.to_thread(_stored_result, deps, compared, run)
+
+
+async def compare(request: RunPairRequest, deps: Deps) -> Compared:
+    """What the request asks for, checked as a whole. Asks nobody and stores nothing. Raises as `run_pair`."""
+    if request.trajectory_a is None and request.trajectory_b is None:
+        _refuse(request, RECORDED_ONLY, "belongs to recorded trajectories: give trajectory_a and trajectory_b")
+        live = await asyncio.to_thread(live_plan, request, deps)
+        pair_ids = tuple(str(row["pair_id"]) for row in live.plan.pairs)
+        return Compared(live.plan, live.agents, pair_ids, live.seed)
+    _refuse(request, LIVE_ONLY, "belongs to live agents: leave it out, or leave the trajectories out")
+    return await _recorded(request, deps)
+
+
+def _refuse(request: RunPairRequest, names: Sequence[str], why: str) -> None:
+    """Raises InvalidInput for an argument that the other kind of comparison takes: ignored, it would mislead."""
+    for name in names:
+        if getattr(request, name) != RunPairRequest.model_fields[name].get_default():
+            raise InvalidInput(f"{name} {why}.")
+
+
+async def _recorded(request: RunPairRequest, deps: Deps) -> Compared:
+    judge = choose_judge(
         request.judge, "pairwise", request.language, deps.models, to_ask=not request.dry_run, reuse=request.reuse
     )
-    record = pair_record(request)
-    judge_id = judge_fingerprint(judge_of(spec))
-    plan = list(pair_cells(audit_id(request.audit), judge_id, [_pair_id(record)], request.repeats))
-    if request.dry_run:
-        run = await asyncio.to_thread(planning.planned_report, deps, "run_pair", request, spec, plan, stored=False)
-        return _result(deps, spec, record, run)
-    planned = await asyncio.to_thread(planning.store_plan, deps, "run_pair", spec, request, plan, record)
-    run = await runs.carry_out(deps, planned.run_id, request.wait_s)
-    return await asyncio.to_thread(_stored_result, deps, spec, record, run, plan)
+    record = await pair_record(request)
+    assert record.pair is not None and record.pair.pair_id is not None
+    identity = record.pair.pair_id
+    cells = list(pair_cells(audit_id(request.audit), judge_fingerprint(judge_of(judge)), [identity], request.repeats))
+    agents = tuple(episode.trajectory.agent for episode in record.episodes)
+    return Compared(Plan(RunSpec(judges=(judge,)), cells, (record,)), agents, (identity,))
 
 
-def pair_record(request: RunPairRequest) -> Record:
-    """The request as a record: side A is agent_a. Raises InvalidInput."""
+async def pair_record(request: RunPairRequest) -> Record:
+    """Two recorded trajectories as a record: side A is agent_a. Raises InvalidInput."""
+    sides = (request.trajectory_a, request.trajectory_b)
+    task_id, prompt, agent_a, agent_b = request.task_id, request.task_prompt, request.agent_a, request.agent_b
+    if None in sides or task_id is None or prompt is None or agent_a is None or agent_b is None:
+        raise InvalidInput(
+            "Two recorded trajectories are compared with trajectory_a, trajectory_b, task_id, task_prompt, agent_a and "
+            "agent_b together. To run agents live, leave the trajectories out and name agents."
+        )
     if request.checks and (request.success_a is not None or request.success_b is not None):
         raise InvalidInput("Give either checks or the known success_a and success_b, not both.")
-    a, b = given_messages(request.trajectory_a), given_messages(request.trajectory_b)
+    a, b = (given_messages(side) for side in sides if side is not None)
     refuse_same(a, b)
-    if request.agent_a == request.agent_b:
+    if agent_a == agent_b:
         raise InvalidInput("agent_a and agent_b have the same name. Name two agents, or two versions of one.")
     task = Task(
-        task_id=request.task_id,
-        prompt=request.task_prompt,
+        task_id=task_id,
+        prompt=prompt,
         success_criteria=request.success_criteria,
         hard_constraints=request.hard_constraints,
         category=request.category,
     )
-    sides = ((request.agent_a, a, request.success_a), (request.agent_b, b, request.success_b))
-    episodes = tuple(_episode(request, agent, messages, success) for agent, messages, success in sides)
-    pair_id = _named_pair(request)
-    return Record(line=1, task=task, episodes=episodes, pair=PairKey(pair_id=pair_id, trial=request.trial))
+    rules = _rules(request)
+    known = ((agent_a, a, request.success_a), (agent_b, b, request.success_b))
+    episodes = [await _episode(request, rules, agent, messages, success) for agent, messages, success in known]
+    key = PairKey(pair_id=pair_id(task_id, request.trial, agent_a, agent_b), trial=request.trial)
+    return Record(line=1, task=task, episodes=tuple(episodes), pair=key)
 
 
-def _named_pair(request: RunPairRequest) -> str:
-    """An id that people can read, or a digest where that would be too long or could mean two pairs."""
-    named = f"{request.task_id}#{request.trial}:{request.agent_a}|{request.agent_b}"
-    if len(named) <= 400 and "|" not in request.agent_a + request.agent_b:
-        return named
-    return digest("pair", [request.task_id, request.trial, request.agent_a, request.agent_b])
+def _rules(request: RunPairRequest) -> tuple[Rule, ...]:
+    """The checks of the request. Raises InvalidInput."""
+    try:
+        return RULES.validate_python(request.checks)
+    except ValidationError as error:
+        problem = error.errors(include_url=False, include_input=False)[0]
+        number, *place = [str(part) for part in problem["loc"]]
+        raise InvalidInput(
+            f"Check {int(number) + 1} cannot be used ({'.'.join(place) or 'kind'}: {problem['msg']}). A check is as "
+            "{kind: contains, value: TEXT}; docs/suites.md has every kind."
+        ) from None
 
 
-def _episode(request: RunPairRequest, agent: str, messages: Sequence[Message], success: bool | None) -> Episode:
+async def _episode(
+    request: RunPairRequest, rules: Sequence[Rule], agent: str, messages: Sequence[Message], success: bool | None
+) -> Episode:
+    assert request.task_id is not None
     trajectory = Trajectory(task_id=request.task_id, agent=agent, trial=request.trial, messages=tuple(messages))
-    checks = check_episode(request.checks, messages)
+    checks: tuple[Check, ...] = ()
     if success is not None:
         checks = (Check(verifier="given", source=request.success_source, passed=success),)
+    elif rules:
+        checks = await verify(rules, "all", Evidence(trajectory.messages or (), None, None, None), Outside(Allowed()))
     return Episode(trajectory=trajectory, checks=checks)
 
 
-def _stored_result(
-    deps: Deps, spec: JudgingSpec, record: Record, run: RunReport, plan: Sequence[PlannedCell]
-) -> RunPairResult:
-    judge_id = judge_fingerprint(judge_of(spec))
+def _stored_result(deps: Deps, compared: Compared, run: RunReport) -> RunPairResult:
+    audit = audit_id(run.audit)
+    judge = compared.plan.spec.judges[0]
+    pair = None
     with deps.store.read() as connection:
-        rows = queries.read_pair_rows(connection, audit_id(run.audit), _pair_id(record))
-        verdicts = judging_records.read_verdicts(connection, [cell.cell_id for cell in plan])
-    row = next((row for row in rows if row["judge_fingerprint"] == judge_id), None)
-    return _result(deps, spec, record, run).model_copy(update={"row": row, "verdicts": runs.shown_verdicts(verdicts)})
+        if len(compared.pair_ids) == 1:
+            cell_ids = [cell.cell_id for cell in compared.plan.cells if cell.pair_id is not None]
+            fingerprint = judge_fingerprint(judge_of(judge))
+            pair = pair_outcome(connection, run.audit, audit, compared.pair_ids[0], fingerprint, cell_ids)
+        agents = agent_outcomes(connection, audit, compared.agents) if pair is None else []
+    return _result(deps, compared, run).model_copy(update={"pair": pair, "agents": tuple(agents)})
 
 
-def _result(deps: Deps, spec: JudgingSpec, record: Record, run: RunReport) -> RunPairResult:
-    checks_a, checks_b = (tuple(c.model_dump(exclude={"source"}) for c in e.checks) for e in record.episodes)
+def _result(deps: Deps, compared: Compared, run: RunReport) -> RunPairResult:
+    spec, cast = compared.plan.spec, compared.plan.cast
+    judged = any(judge.simulated for judge in spec.judges)
+    made = cast is not None and any(agent.simulated for agent in cast.agents)
     return RunPairResult(
-        simulated=spec.kind == "simulated",
-        marked=MARK if spec.kind == "simulated" else None,
-        asked_at=asked_at(spec, deps.models),
+        simulated=judged or made,
+        marked="; ".join(mark for mark, holds in ((MARK, judged), (MARK_EPISODES, made)) if holds) or None,
+        asked_at=_asked_at(deps, compared.plan),
         run=run,
-        row=None,
-        checks_a=checks_a,
-        checks_b=checks_b,
+        pairs=len(compared.pair_ids),
         next=f"summarize_audit(audit='{run.audit}')" if run.state == "done" else run.next,
     )
 
 
-def _pair_id(record: Record) -> str:
-    assert record.pair is not None and record.pair.pair_id is not None
-    return record.pair.pair_id
+def _asked_at(deps: Deps, plan: Plan) -> dict[str, str]:
+    judge = {"judge": asked_at(plan.spec.judges[0], deps.models)}
+    return judge if plan.cast is None else {**_cast_at(deps, plan.cast), **judge}
+
+
+def _cast_at(deps: Deps, cast: Cast) -> dict[str, str]:
+    asked = {f"agent {agent.name}": agent.asking for agent in cast.agents} | {"user_sim": cast.user.asking}
+    return {
+        name: "scripted or of your own, no model asked" if asking is None else asked_at(asking.choice, deps.models)
+        for name, asking in asked.items()
+    }

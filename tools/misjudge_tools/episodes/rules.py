@@ -5,11 +5,14 @@ Each rule becomes one check; `name` is what it is called there, `weight` its sha
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from pathlib import PureWindowsPath
+from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import Field, TypeAdapter, model_validator
+from pydantic import AfterValidator, Field, TypeAdapter, model_validator
 
 from misjudge_storage.types import Value
+from misjudge_tools.episodes.json_answers import check_schema
+from misjudge_tools.judging.patterns import group_count
 
 Cell = str | int | float | bool | None
 Row = dict[str, Cell]
@@ -17,7 +20,30 @@ Text = Annotated[str, Field(min_length=1, max_length=4000)]
 Scope = Literal["answer", "any"]
 """`answer`: the agent's last message; `any`: all of its messages."""
 Combination = Literal["all", "any", "weights"]
-"""`weights`: success from a weighted share of `THRESHOLD` on."""
+"""`weights`: success is all of the weight; what is short of it shows in the reward."""
+
+
+def _pattern(pattern: str) -> str:
+    group_count(pattern)
+    return pattern
+
+
+def _path(path: str) -> str:
+    parts = PureWindowsPath(path)  # it knows the separators of both
+    if parts.anchor or ".." in parts.parts or "\0" in path:
+        raise ValueError("a file is named by its path within the rollout's folder, without ..")
+    return path
+
+
+def _fact(fact: Cell) -> Cell:
+    if fact is None or isinstance(fact, bool) or not str(fact).strip():
+        raise ValueError("a fact is a number, an ISO date or a name")
+    return fact
+
+
+Pattern = Annotated[Text, AfterValidator(_pattern)]
+"""A Python regular expression."""
+FactCell = Annotated[Cell, AfterValidator(_fact)]
 
 
 class _Rule(Value):
@@ -25,8 +51,20 @@ class _Rule(Value):
     weight: Annotated[float, Field(gt=0)] = 1.0
 
 
+_AnyRule = TypeVar("_AnyRule", bound=_Rule)
+
+
+def _in_order(rule: _AnyRule, low: float | None, high: float | None) -> _AnyRule:
+    if low is not None and high is not None and low > high:
+        raise ValueError("the lower bound is above the upper one")
+    return rule
+
+
 class SqlRule(_Rule):
-    """A read-only query on the final world: a scalar equals `equals`, or its rows do (lists of cells, in order)."""
+    """A read-only query on the final world: a scalar equals `equals`, or its rows do (lists of cells, in order).
+
+    A query of one column that gives no row gives null. 1 equals 1.0 and true, but not "1".
+    """
 
     kind: Literal["sql"]
     query: Text
@@ -37,7 +75,7 @@ class Change(Value):
     """One change of the world that must be.
 
     `key` finds a row that is changed or removed, `set` is what changed in it, no more and no less; of a row `added`
-    the stated columns must be equal.
+    the stated columns must be equal. Rows of a table without a primary key are never changed, only added and removed.
     """
 
     table: Text
@@ -69,7 +107,7 @@ class WorldRule(_Rule):
 class ToolCalledRule(_Rule):
     """The agent called this tool between `at_least` and `at_most` times with (at least) these arguments.
 
-    Only calls that did not end in an error count where `succeeded` is set.
+    Only calls that were answered, and not with an error, count where `succeeded` is set.
     """
 
     kind: Literal["tool_called"]
@@ -78,6 +116,10 @@ class ToolCalledRule(_Rule):
     at_least: Annotated[int, Field(ge=1)] = 1
     at_most: Annotated[int, Field(ge=1)] | None = None
     succeeded: bool = False
+
+    @model_validator(mode="after")
+    def _has_room(self) -> Self:
+        return _in_order(self, self.at_least, self.at_most)
 
 
 class ToolNotCalledRule(_Rule):
@@ -96,7 +138,10 @@ class ToolOrderRule(_Rule):
 
 
 class AskedFirstRule(_Rule):
-    """Before the first call of this tool the customer answered the agent, at least `turns` times."""
+    """Before the first call of this tool the customer answered the agent, at least `turns` times.
+
+    It holds where the tool was never called.
+    """
 
     kind: Literal["asked_first"]
     value: Text
@@ -106,10 +151,12 @@ class AskedFirstRule(_Rule):
 class SaysRule(_Rule):
     """The agent told the customer these facts: each is a number, an ISO date or a name, in any usual way of writing it
     (129.50, $129.5, 一百二十九点五; 2026-03-14, March 14, 3月14日). Of an entry that is a list, one is enough.
+
+    Negation is not understood: "not 129.50" tells 129.50.
     """
 
     kind: Literal["says"]
-    facts: Annotated[tuple[Cell | list[Cell], ...], Field(min_length=1)]
+    facts: Annotated[tuple[FactCell | Annotated[list[FactCell], Field(min_length=1)], ...], Field(min_length=1)]
     where: Scope = "any"
 
 
@@ -117,7 +164,7 @@ class NotSaysRule(_Rule):
     """The agent told the customer none of these."""
 
     kind: Literal["not_says"]
-    facts: Annotated[tuple[Cell, ...], Field(min_length=1)]
+    facts: Annotated[tuple[FactCell, ...], Field(min_length=1)]
     where: Scope = "any"
 
 
@@ -141,13 +188,15 @@ class RegexRule(_Rule):
     """A pattern is found in the agent's messages, or is not, where `absent` is set."""
 
     kind: Literal["regex"]
-    value: Text
+    value: Pattern
     where: Scope = "answer"
     absent: bool = False
 
 
 class LengthRule(_Rule):
-    """The answer's length; units are words (in Chinese characters), characters, sentences, lines or items of a list."""
+    """The answer's length in words (of Chinese: characters), characters, sentences, lines that are not empty, or items
+    of lists.
+    """
 
     kind: Literal["length"]
     unit: Literal["words", "characters", "sentences", "lines", "items"]
@@ -155,36 +204,52 @@ class LengthRule(_Rule):
     at_most: Annotated[int, Field(ge=0)] | None = None
     where: Scope = "answer"
 
+    @model_validator(mode="after")
+    def _has_room(self) -> Self:
+        return _in_order(self, self.at_least, self.at_most)
+
 
 class FormatRule(_Rule):
-    """The answer is written as this."""
+    """The answer is written as this.
+
+    json: an object or array, also in a code fence; list: nothing but items and what belongs to them; numbered_list:
+    counted from 1; table: of Markdown. A list and a table may follow one line that ends in a colon. iso_date: at least
+    one date, and all of them as 2026-03-14. one_line: a single line.
+    """
 
     kind: Literal["format"]
     value: Literal["json", "list", "numbered_list", "table", "iso_date", "one_line"]
 
 
 class JsonSchemaRule(_Rule):
-    """The answer is JSON (a code fence around it does not matter) that fits this schema."""
+    """The answer is JSON (a code fence around it does not matter) that fits this schema.
+
+    Nothing is fetched for a `$ref`, and patterns of property names are not taken.
+    """
 
     kind: Literal["json_schema"]
-    value: dict[str, Any]
+    value: Annotated[dict[str, Any], AfterValidator(check_schema)]
 
 
 class NumberRule(_Rule):
-    """The first capture of `value` in the answer is a number in this range."""
+    """The first match of a pattern in the answer (its first group, where it has one) is a number in this range."""
 
     kind: Literal["number_range"]
-    value: Text
+    value: Pattern
     low: float | None = None
     high: float | None = None
     where: Scope = "answer"
+
+    @model_validator(mode="after")
+    def _has_room(self) -> Self:
+        return _in_order(self, self.low, self.high)
 
 
 class FileRule(_Rule):
     """A file of the rollout's folder exists, or does not; its text is as `contains` or `equals` says."""
 
     kind: Literal["file"]
-    path: Text
+    path: Annotated[Text, AfterValidator(_path)]
     exists: bool = True
     contains: str | None = None
     equals: str | None = None
@@ -244,3 +309,4 @@ Rule = Annotated[
     Field(discriminator="kind"),
 ]
 RULE: TypeAdapter[Rule] = TypeAdapter(Rule)
+RULES: TypeAdapter[tuple[Rule, ...]] = TypeAdapter(tuple[Rule, ...])

@@ -1,48 +1,172 @@
-"""Hard checks of one side from its transcript. Pure; a model's opinion is never a check."""
+"""Hard checks of one episode, and the success and reward that they come to. A model's opinion is never part of it."""
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Sequence
+import asyncio
+import logging
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 from misjudge_storage.types import Check, Message
-from misjudge_tools.requests import CheckRule
+from misjudge_tools.episodes import answer_form, outside_checks, state_checks, text_checks, tool_checks
+from misjudge_tools.episodes.rules import Combination, CommandRule, HttpRule, HumanRule, ModelRule, Rule
+from misjudge_tools.episodes.settings import Allowed
+from misjudge_tools.episodes.told import Told
+
+THRESHOLD: Final = 1 - 1e-9
+"""Share of the weight that is success where weights are combined: all of it, up to rounding."""
+
+_NAME_LENGTH: Final = 300
+_UNSTORABLE: Final = re.compile("[\0\ud800-\udfff]")
+_log = logging.getLogger(__name__)
 
 
-def check_episode(rules: Sequence[CheckRule], messages: Sequence[Message]) -> tuple[Check, ...]:
-    """One `part` check a rule, then the `outcome`: success is that all hold, reward the share that holds."""
-    parts = tuple(_check(rule, messages) for rule in rules)
-    if not parts:
+class Evidence(NamedTuple):
+    """What is left of an episode. `before`, `after`: images of its world, None where it has none or it is not known;
+    `folder`: where its agent could write, if it could.
+    """
+
+    messages: tuple[Message, ...]
+    before: bytes | None
+    after: bytes | None
+    folder: Path | None
+
+
+class Outside(NamedTuple):
+    """What checks may reach. `ask_model` gives a model's opinion on a question, None where it has none."""
+
+    allowed: Allowed
+    ask_model: Callable[[str], Awaitable[bool | None]] | None = None
+
+
+class _Part(NamedTuple):
+    weight: float
+    passed: bool | None
+
+
+async def verify(
+    rules: Sequence[Rule], combine: Combination, evidence: Evidence, outside: Outside
+) -> tuple[Check, ...]:
+    """One `part` check a rule, then the `outcome`; without rules none at all.
+
+    What cannot be told is None, and so is what a rule crashes on. `all` is False where one rule is, `any` True where
+    one is, whatever is not known. Rules of the kind `model` are stored apart with source `model`, and do not count.
+    Raises only what `ask_model` raises.
+    """
+    if not rules:
         return ()
-    held = sum(check.passed is True for check in parts)
-    outcome = Check(
-        verifier="all rules",
-        source="verifier",
-        passed=held == len(parts),
-        reward=held / len(parts),
-        evidence=f"{held} of {len(parts)} rules hold",
+    named = list(zip(_names(rules), rules, strict=True))
+    told = [
+        (name, rule, await _tell(rule, evidence, outside)) for name, rule in named if not isinstance(rule, ModelRule)
+    ]
+    opinions = [await _opinion(name, rule, outside) for name, rule in named if isinstance(rule, ModelRule)]
+    parts = tuple(
+        Check(verifier=name, source="verifier", scope="part", passed=result.passed, evidence=_shown(result.why))
+        for name, _, result in told
     )
-    return (*parts, outcome)
+    outcome = _outcome(combine, [_Part(rule.weight, result.passed) for _, rule, result in told])
+    return (*parts, *opinions, outcome)
 
 
-def _check(rule: CheckRule, messages: Sequence[Message]) -> Check:
-    said = [m.content for m in messages if m.role == "assistant"]
-    called = [call.name for m in messages for call in m.tool_calls]
-    found = {
-        "contains": any(_plain(rule.value) in _plain(text) for text in said),
-        "not_contains": any(_plain(rule.value) in _plain(text) for text in said),
-        "tool_called": rule.value in called,
-        "tool_not_called": rule.value in called,
-    }[rule.kind]
+def _names(rules: Sequence[Rule]) -> list[str]:
+    """A name each, none twice: the store tells checks apart by it."""
+    names: list[str] = []
+    for rule in rules:
+        name = base = _name(rule)
+        number = 1
+        while name in names:
+            number += 1
+            name = f"{base} ({number})"
+        names.append(name)
+    return names
+
+
+def _name(rule: Rule) -> str:
+    shown = rule.model_dump(mode="json", include=_SHOWN, exclude_defaults=True)
+    told = ", ".join(str(value) for value in shown.values())
+    name = rule.name.strip() or (f"{rule.kind}: {told}" if told else rule.kind)
+    name = _UNSTORABLE.sub("\ufffd", name)
+    return name if len(name) <= _NAME_LENGTH else f"{name[: _NAME_LENGTH - 1]}…"
+
+
+_SHOWN: Final = {"value", "values", "facts", "query", "unit", "path", "url", "question", "at_least", "at_most"}
+
+
+def _shown(why: str) -> str:
+    return _UNSTORABLE.sub("\ufffd", why)[:_NAME_LENGTH]
+
+
+async def _tell(rule: Rule, evidence: Evidence, outside: Outside) -> Told:
+    try:
+        match rule:
+            case HumanRule():
+                return Told(None, "only a person can tell")
+            case HttpRule():
+                return await outside_checks.http_status(rule, outside.allowed.hosts)
+            case CommandRule():
+                return await outside_checks.command(rule, outside.allowed.commands, evidence.folder)
+            case _:
+                return await asyncio.to_thread(_TELLING[rule.kind], rule, evidence)
+    except Exception as error:
+        # Its message may hold text of the transcript.
+        _log.warning("A check of the kind %s crashed: %s.", rule.kind, type(error).__name__)
+        return Told(None, "the check crashed")
+
+
+async def _opinion(name: str, rule: ModelRule, outside: Outside) -> Check:
+    passed = None if outside.ask_model is None else await outside.ask_model(rule.question)
+    why = "no model was asked" if outside.ask_model is None else "a model's opinion, not a fact"
+    return Check(verifier=name, source="model", scope="part", passed=passed, evidence=why)
+
+
+_TELLING: Final[Mapping[str, Callable[[Any, Evidence], Told]]] = {
+    "sql": lambda rule, evidence: state_checks.sql(rule, evidence.after),
+    "world": lambda rule, evidence: state_checks.world(rule, evidence.before, evidence.after),
+    "tool_called": lambda rule, evidence: tool_checks.tool_called(rule, evidence.messages),
+    "tool_not_called": lambda rule, evidence: tool_checks.tool_not_called(rule, evidence.messages),
+    "tool_order": lambda rule, evidence: tool_checks.tool_order(rule, evidence.messages),
+    "asked_first": lambda rule, evidence: tool_checks.asked_first(rule, evidence.messages),
+    "says": lambda rule, evidence: text_checks.says(rule, evidence.messages),
+    "not_says": lambda rule, evidence: text_checks.not_says(rule, evidence.messages),
+    "contains": lambda rule, evidence: text_checks.contains(rule, evidence.messages),
+    "not_contains": lambda rule, evidence: text_checks.contains(rule, evidence.messages),
+    "regex": lambda rule, evidence: text_checks.regex(rule, evidence.messages),
+    "number_range": lambda rule, evidence: text_checks.number_range(rule, evidence.messages),
+    "json_schema": lambda rule, evidence: text_checks.json_schema(rule, evidence.messages),
+    "length": lambda rule, evidence: answer_form.length(rule, evidence.messages),
+    "format": lambda rule, evidence: answer_form.written_as(rule, evidence.messages),
+    "file": lambda rule, evidence: outside_checks.file(rule, evidence.folder),
+}
+
+
+def _outcome(combine: Combination, parts: Sequence[_Part]) -> Check:
+    held = sum(part.passed is True for part in parts)
+    unknown = sum(part.passed is None for part in parts)
+    told = f"{held} of {len(parts)} rules hold" + (f", {unknown} cannot be told" if unknown else "")
     return Check(
-        verifier=f"{rule.kind}:{rule.value}"[:400],
+        verifier="success",
         source="verifier",
-        scope="part",
-        passed=found is not rule.kind.replace("tool_", "").startswith("not_"),
-        evidence="found" if found else "not found",
+        passed=_combined(combine, parts),
+        reward=None if unknown or not parts else _share(parts, True),
+        evidence=told if parts else "no rule can tell success",
     )
 
 
-def _plain(text: str) -> str:
-    """Text for comparison: full-width forms, case and runs of white space do not matter."""
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+def _combined(combine: Combination, parts: Sequence[_Part]) -> bool | None:
+    """Kleene's three-valued logic: None only where what is not known decides."""
+    if not parts:
+        return None
+    values = {part.passed for part in parts}
+    if combine == "weights":
+        held, open_ = _share(parts, True), _share(parts, None)
+        return held >= THRESHOLD or (None if held + open_ >= THRESHOLD else False)
+    deciding = combine == "any"
+    if deciding in values:
+        return deciding
+    return None if None in values else not deciding
+
+
+def _share(parts: Sequence[_Part], passed: bool | None) -> float:
+    return sum(part.weight for part in parts if part.passed is passed) / sum(part.weight for part in parts)

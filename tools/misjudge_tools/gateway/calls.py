@@ -11,7 +11,7 @@ from typing import Annotated, Literal, NamedTuple, Protocol
 from pydantic import Field, field_validator
 
 from misjudge_storage.errors import GatewayError
-from misjudge_storage.types import Name, Role, Value
+from misjudge_storage.types import Name, Role, ToolCall, Value
 from misjudge_tools.gateway.settings import DEFAULT_KEY_VARIABLE
 
 
@@ -27,17 +27,19 @@ NO_KEY = no_key(DEFAULT_KEY_VARIABLE)
 
 
 class ChatTurn(Value):
-    """One message of a request."""
+    """One message of a request. `tool_calls` are those of an assistant, `tool_call_id` the one that a tool answers."""
 
-    role: Literal["system", "user", "assistant"]
+    role: Literal["system", "user", "assistant", "tool"]
     content: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
 
 
 class Call(Value):
     """One question to a model. A parameter that is None is left to the gateway's default.
 
-    `json_schema` is the JSON text of the schema that the reply must fit. `role`: what the call is made for; the
-    roles share a gateway's limits fairly.
+    `json_schema` is the JSON text of the schema that the reply must fit, `tools` that of OpenAI's list of tools.
+    `role`: what the call is made for; the roles share a gateway's limits fairly.
     """
 
     model: Name
@@ -47,12 +49,21 @@ class Call(Value):
     max_tokens: Annotated[int, Field(ge=1)] | None = 1024
     seed: int | None = None
     json_schema: str | None = None
+    tools: str | None = None
 
     @field_validator("json_schema")
     @classmethod
     def _is_an_object(cls, text: str | None) -> str | None:
         if text is not None and not isinstance(json.loads(text), dict):
             raise ValueError("json_schema must be the JSON text of an object")
+        return text
+
+    @field_validator("tools")
+    @classmethod
+    def _is_a_list(cls, text: str | None) -> str | None:
+        tools = None if text is None else json.loads(text)
+        if text is not None and not (isinstance(tools, list) and tools):
+            raise ValueError("tools must be the JSON text of a list that is not empty")
         return text
 
 
@@ -73,16 +84,18 @@ class Attempt(NamedTuple):
     error: str | None
     params: str
     retry_after_s: float | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
 
 
 class Exchange(NamedTuple):
-    """The outcome of a call. `text` is None only where `refused` or `error` says why."""
+    """The outcome of a call. `text` is None only where `refused` or `error` says why, "" beside `tool_calls` alone."""
 
     text: str | None
     truncated: bool
     refused: bool
     attempts: tuple[Attempt, ...]
     error: GatewayError | None
+    tool_calls: tuple[ToolCall, ...] = ()
 
 
 class Gateway(Protocol):

@@ -10,8 +10,10 @@ import gc
 import logging
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin
 
 from pydantic import SecretStr
 
@@ -24,6 +26,7 @@ from misjudge_storage.errors import (
     Unreachable,
     WrongAddress,
 )
+from misjudge_storage.types import ToolCall
 from misjudge_tools.gateway.addresses import is_loopback, normalise_base_url, other_form
 from misjudge_tools.gateway.backoff import backoff, retry_after
 from misjudge_tools.gateway.calls import Attempt, Call, Exchange, no_key
@@ -33,6 +36,7 @@ from misjudge_tools.gateway.outcomes import attempt, exchange, signal
 from misjudge_tools.gateway.parameters import Shape, effective_params, encode, estimated_tokens, narrowed, request_body
 from misjudge_tools.gateway.replies import Answer, Fault, Problem, Reply, read_answer
 from misjudge_tools.gateway.settings import DEFAULT_KEY_VARIABLE
+from misjudge_tools.gateway.simulated_judge import Truth
 
 if TYPE_CHECKING:
     from misjudge_tools.gateway.transport import Transport
@@ -41,6 +45,7 @@ SHORTEST_SECRET = 16
 """Characters from which on a key is taken out of answers; shorter ones are words such as `local`."""
 SHORTEST_ATTEMPT_S = 1.0
 """No attempt starts with less of the deadline left than this, its own limit or half the deadline: the least counts."""
+REMOVED = "[key removed]"
 LARGER = 4
 """How many times the token limit grows for the one retry of a truncated reply."""
 
@@ -131,6 +136,25 @@ class HttpGateway:
             larger = await self._persist(asked)
             outcome = larger if isinstance(larger, Reply) else outcome
         return exchange(outcome, tuple(asked.attempts))
+
+    async def tell_truth(self, truth: Mapping[str, Truth]) -> None:
+        """Tells a simulated gateway who did the job, by `template_hash` of a transcript as a judge is shown it, with
+        its fence lines or without.
+
+        Raises GatewayError, and InvalidInput at a gateway that is not simulated.
+        """
+        if not self.simulated:
+            raise InvalidInput("Only a simulated gateway is told who did the job.")
+        transport = self._transport or await self._open()
+        body = encode({known: told.model_dump() for known, told in truth.items()})
+        answer = await self._answer(transport, urljoin(self._base, "/truth"), body, self._timeout_s)
+        if isinstance(answer, GatewayError):
+            raise answer
+        if answer.status != 200:
+            raise WrongAddress(
+                f"The simulated gateway did not take who did the job ({answer.status}). "
+                "Check that `misjudge simulate` of this version serves this address."
+            )
 
     async def aclose(self) -> None:
         transport, self._transport = self._transport, None
@@ -235,7 +259,7 @@ class HttpGateway:
         limit = min(self._timeout_s, left)
         answer = await self._answer(transport, f"{base}/chat/completions", encode(asked.body), limit)
         latency_ms = (self._clock.now() - started) * 1000.0
-        outcome = self._read(answer)
+        outcome = self._read(answer, with_tools=asked.call.tools is not None)
         params = effective_params(asked.body)
         asked.attempts.append(attempt(len(asked.attempts) + 1, outcome, latency_ms, params))
         return outcome
@@ -270,13 +294,16 @@ class HttpGateway:
         if len(key) < SHORTEST_SECRET:
             return outcome
         said = {name: getattr(outcome, name, None) for name in _STORED}
-        found = {name: text.replace(key, "[key removed]") for name, text in said.items() if text and key in text}
-        return outcome._replace(**found) if found else outcome
+        found = {name: text.replace(key, REMOVED) for name, text in said.items() if text and key in text}
+        outcome = outcome._replace(**found) if found else outcome
+        if isinstance(outcome, Fault) or not outcome.tool_calls:
+            return outcome
+        return outcome._replace(tool_calls=tuple(_call_without(key, call) for call in outcome.tool_calls))
 
-    def _read(self, answer: Answer | GatewayError) -> Reply | Fault:
+    def _read(self, answer: Answer | GatewayError, *, with_tools: bool) -> Reply | Fault:
         if isinstance(answer, GatewayError):
             return Fault(answer)
-        outcome = self._without_key(read_answer(answer, self._key_variable))
+        outcome = self._without_key(read_answer(answer, self._key_variable, with_tools=with_tools))
         if isinstance(outcome, Reply):
             self._answered = True
             return outcome
@@ -284,6 +311,11 @@ class HttpGateway:
             # An address that has worked is right; a stray web page must not stop a run.
             outcome = outcome._replace(error=ProviderFailed(_CHANGED))
         return outcome._replace(wait_s=retry_after(answer.headers, self._clock.now()))
+
+
+def _call_without(key: str, call: ToolCall) -> ToolCall:
+    said = {"name": call.name, "arguments": call.arguments, "id": call.id}
+    return call.model_copy(update={name: text and text.replace(key, REMOVED) for name, text in said.items()})
 
 
 def _usable(key: str, variable: str) -> str:

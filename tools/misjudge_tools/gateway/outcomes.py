@@ -23,6 +23,7 @@ def attempt(number: int, outcome: Reply | Fault, latency_ms: float, params: str)
         request_id=outcome.request_id,
         error=None,
         params=params,
+        tool_calls=outcome.tool_calls,
     )
 
 
@@ -30,8 +31,9 @@ def exchange(outcome: Reply | GatewayError, attempts: tuple[Attempt, ...]) -> Ex
     """The call that ended like this."""
     if isinstance(outcome, GatewayError):
         return Exchange(None, False, False, attempts, outcome)
-    text = None if outcome.refused else outcome.raw_output or ""
-    return Exchange(text, outcome.truncated, outcome.refused, attempts, None)
+    if outcome.refused:
+        return Exchange(None, outcome.truncated, True, attempts, None)
+    return Exchange(outcome.raw_output or "", outcome.truncated, False, attempts, None, outcome.tool_calls)
 
 
 def signal(outcome: Reply | Fault | None, longest_pause_s: float) -> Signal:

@@ -6,13 +6,18 @@ from typing import NamedTuple
 
 from pydantic import SecretStr
 
-from misjudge_storage.errors import MissingKey
-from misjudge_tools.gateway.addresses import normalise_base_url
+from misjudge_storage.errors import InvalidInput, MissingKey
+from misjudge_tools.gateway.addresses import is_loopback, normalise_base_url
 from misjudge_tools.gateway.calls import no_key
 from misjudge_tools.gateway.client import HttpGateway
 from misjudge_tools.gateway.clock import Clock, SystemClock
 from misjudge_tools.gateway.limits import Limiter
 from misjudge_tools.gateway.settings import Endpoint
+
+NOT_HERE = (
+    "The key in {variable} is that of a simulated gateway, which runs on this machine only. "
+    "Give the address that `misjudge simulate` prints, or a key of your own."
+)
 
 
 class Gateways:
@@ -41,6 +46,8 @@ class Gateways:
     def _gateway(self, endpoint: Endpoint) -> HttpGateway:
         if endpoint.key is None:
             raise MissingKey(no_key(endpoint.key_variable))
+        if endpoint.simulated and not is_loopback(normalise_base_url(endpoint.base_url)):
+            raise InvalidInput(NOT_HERE.format(variable=endpoint.key_variable))
         return HttpGateway(
             endpoint.base_url,
             endpoint.key.get_secret_value(),
@@ -50,6 +57,7 @@ class Gateways:
             concurrency=endpoint.concurrency,
             key_variable=endpoint.key_variable,
             trust_env=endpoint.trust_env,
+            simulated=endpoint.simulated,
             clock=self._clock,
             limiter=self._limiter(endpoint),
         )

@@ -30,7 +30,7 @@ class Pricing:
     """The price of one model. The first question without a configured price takes half a second (an import)."""
 
     def __init__(self, model: str, price: Price | None = None) -> None:
-        self._model = model
+        self.model = model
         self._price = price
 
     @property
@@ -50,7 +50,7 @@ class Pricing:
     @cached_property
     def _tariff(self) -> _Tariff | None:
         if self._price is None:
-            return _listed(self._model)
+            return _listed(self.model)
         rate_in, rate_out = Decimal(str(self._price.input)), Decimal(str(self._price.output))
         return _Tariff(self._price.source, partial(_flat, rate_in, rate_out))
 

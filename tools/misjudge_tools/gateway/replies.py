@@ -21,7 +21,9 @@ from misjudge_storage.errors import (
     Unreachable,
     WrongAddress,
 )
+from misjudge_storage.types import ToolCall
 from misjudge_tools.gateway.settings import DEFAULT_KEY_VARIABLE
+from misjudge_tools.gateway.tool_calls import UnreadableCalls, read_tool_calls, storable
 
 _ADDRESS = (
     "Set TAOTOKEN_BASE_URL, or the base_url of the profile, to the API address of the gateway "
@@ -40,6 +42,8 @@ _NO_MODEL = re.compile(
     r"\bmodel\b.{0,200}?(not found|not exist|doesn.t exist)|(unknown|invalid|no such) model\b|模型.{0,40}不存在",
     re.IGNORECASE | re.DOTALL,
 )
+_TOOLS = re.compile(r"\btools\b(?!\[|\.\w)|\b(tool|function)[ _-](use|choice|calling)\b", re.IGNORECASE)
+_TAKES_NO_TOOLS = {400, 404, 422, 501}
 _TRUNCATED = {"length", "max_tokens"}
 _FILTERED = {"content_filter", "content_policy_violation", "refusal"}
 _ID_CHARS = 200
@@ -56,7 +60,10 @@ class Answer(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """A chat completion that was read. `raw_output` is the model's text, or its refusal."""
+    """A chat completion that was read. `raw_output` is the model's text, or its refusal.
+
+    `tool_calls` are read only where tools were offered.
+    """
 
     raw_output: str | None
     finish_reason: str | None
@@ -65,6 +72,7 @@ class Reply(NamedTuple):
     input_tokens: int | None
     output_tokens: int | None
     request_id: str | None
+    tool_calls: tuple[ToolCall, ...] = ()
 
     @property
     def tokens(self) -> int | None:
@@ -98,11 +106,22 @@ class Fault(NamedTuple):
     wait_s: float | None = None
 
 
-def read_answer(answer: Answer, key_variable: str = DEFAULT_KEY_VARIABLE) -> Reply | Fault:
+def read_answer(answer: Answer, key_variable: str = DEFAULT_KEY_VARIABLE, *, with_tools: bool = False) -> Reply | Fault:
     """A reply where the answer holds one, else the fault that fits it best.
 
-    `key_variable` is the name of the variable with the key, for the message about a refused one.
+    `key_variable` is the name of the variable with the key, for the message about a refused one; `with_tools`:
+    tools were offered, so that the reply may call them.
     """
+    outcome = _read(answer, key_variable, with_tools)
+    if with_tools and isinstance(outcome, Fault) and _refuses_tools(outcome):
+        error = RequestRefused(
+            f"This model takes no tools ({outcome.problem.status}). Name a model that can call tools for the agent."
+        )
+        return outcome._replace(error=error)
+    return outcome
+
+
+def _read(answer: Answer, key_variable: str, with_tools: bool) -> Reply | Fault:
     text = answer.body.decode("utf-8-sig", "replace")
     data = _json(text)
     request_id = _request_id(answer.headers, data)
@@ -110,7 +129,7 @@ def read_answer(answer: Answer, key_variable: str = DEFAULT_KEY_VARIABLE) -> Rep
         return _fault(_problem(answer.status, data, text), request_id, key_variable)
     choice = _first_choice(data)
     if choice is not None:
-        return _reply(choice, data, request_id)
+        return _reply_with_calls(choice, data, request_id) if with_tools else _reply(choice, data, request_id)
     if isinstance(data, dict) and data.get("error"):
         return _error_with_200(data, request_id, key_variable)
     return Fault(_not_a_completion(answer.headers, text, data), Problem(200), request_id)
@@ -125,7 +144,7 @@ def _json(text: str) -> Any:
 
 def _request_id(headers: Mapping[str, str], data: Any) -> str | None:
     found = headers.get("x-request-id") or (data.get("id") if isinstance(data, dict) else None)
-    return _storable(found)[:_ID_CHARS] if isinstance(found, str) and found else None
+    return storable(found)[:_ID_CHARS] if isinstance(found, str) and found else None
 
 
 def _first_choice(data: Any) -> dict[str, Any] | None:
@@ -139,13 +158,13 @@ def _first_choice(data: Any) -> dict[str, Any] | None:
 def _reply(choice: dict[str, Any], data: dict[str, Any], request_id: str | None) -> Reply:
     message = choice["message"]
     finish = choice.get("finish_reason")
-    finish_reason = _storable(finish)[:_ID_CHARS] if isinstance(finish, str) else None
+    finish_reason = storable(finish)[:_ID_CHARS] if isinstance(finish, str) else None
     refusal = message.get("refusal")
     spoken = isinstance(refusal, str) and refusal != ""
     usage = data.get("usage")
     counts: dict[str, Any] = usage if isinstance(usage, dict) else {}
     return Reply(
-        raw_output=_storable(refusal if spoken else _content(message.get("content"))),
+        raw_output=storable(refusal if spoken else _content(message.get("content"))),
         finish_reason=finish_reason,
         truncated=finish_reason in _TRUNCATED,
         refused=spoken or finish_reason in _FILTERED,
@@ -155,17 +174,20 @@ def _reply(choice: dict[str, Any], data: dict[str, Any], request_id: str | None)
     )
 
 
+def _reply_with_calls(choice: dict[str, Any], data: dict[str, Any], request_id: str | None) -> Reply | Fault:
+    reply = _reply(choice, data, request_id)
+    try:
+        return reply if reply.refused else reply._replace(tool_calls=read_tool_calls(choice["message"]))
+    except UnreadableCalls as error:
+        return Fault(_failed(str(error)), Problem(200), request_id)
+
+
 def _content(content: Any) -> str:
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []
     texts = (part.get("text") for part in parts if isinstance(part, dict))
     return "".join(text for text in texts if isinstance(text, str))
-
-
-def _storable(text: str) -> str:
-    """Joins surrogate pairs and replaces lone ones, which no store can hold."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _count(value: Any) -> int | None:
@@ -210,6 +232,15 @@ def _fault(problem: Problem, request_id: str | None, key_variable: str) -> Reply
     if problem.status < 500 and problem.code in _FILTERED:
         return Reply(None, problem.code, False, True, None, None, request_id)
     return Fault(_known(problem) or _by_status(problem.status, key_variable), problem, request_id)
+
+
+def _refuses_tools(fault: Fault) -> bool:
+    """Whether it is about tools as such, not about one of them or its schema."""
+    problem = fault.problem
+    refused = isinstance(fault.error, RequestRefused | WrongAddress | ProviderFailed)
+    if not refused or problem.status not in _TAKES_NO_TOOLS:
+        return False
+    return problem.param in {"tools", "tool_choice"} or (not problem.param and bool(_TOOLS.search(problem.message)))
 
 
 def _known(problem: Problem) -> GatewayError | None:

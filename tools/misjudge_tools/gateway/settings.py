@@ -10,6 +10,8 @@ from misjudge_storage.types import Value
 
 DEFAULT_BASE_URL = "https://taotoken.net/api"
 DEFAULT_KEY_VARIABLE = "TAOTOKEN_API_KEY"
+SIMULATED_KEY = "simulated"
+"""The key that `misjudge simulate` takes, and no other."""
 
 RoleName = Literal["agent", "user_sim", "judge"]
 """The roles that are configured apart."""
@@ -40,3 +42,8 @@ class Endpoint(Value):
     requests_per_minute: Annotated[float, Field(gt=0)] | None = None
     tokens_per_minute: Annotated[float, Field(gt=0)] | None = None
     trust_env: bool = True
+
+    @property
+    def simulated(self) -> bool:
+        """Whether the key is that of a simulated gateway: all that it says is made up."""
+        return self.key is not None and self.key.get_secret_value().strip() == SIMULATED_KEY

@@ -21,6 +21,8 @@ Share = Annotated[float, Field(ge=0.0, le=1.0)]
 
 POLITE_FROM = 2
 """How many polite words make a transcript sound polite."""
+NEAR = 0.1
+"""Agents whose skills differ by less are near."""
 
 _FENCED = re.compile(
     r"^=== BEGIN RESPONSE(?: (?P<label>[AB]))? (?P<mark>[0-9a-f]{16}) ===\n"
@@ -33,54 +35,79 @@ _POLITE = re.compile(
     re.IGNORECASE,
 )
 
+_SUCCESS_CHECK = re.compile(r'"passed"\s*:')
+
+
+class Truth(Value):
+    """What a simulated gateway is told of a transcript: the task's success, and the skill of its agent where known."""
+
+    success: bool
+    skill: Share | None = None
+
 
 class SimulatedBias(Value):
     """The planted faults, each a share of calls from 0 to 1, tried in this order.
 
     `parse_failure`: the reply holds no verdict. Pairwise: `position` answers label A whatever it holds;
     `politeness` answers the side with more polite words, where the sides differ in that; `noise` answers
-    against the truth. Satisfaction: `lenience` is the share of failed episodes that sound polite and are
+    against the truth, and `near` takes its place where both agents' skills are known and closer than `NEAR` (None: it
+    does not). Satisfaction: `lenience` is the share of failed episodes that sound polite and are
     called satisfied; `noise` turns the verdict round.
     """
 
     position: Share = 0.0
     politeness: Share = 0.0
     noise: Share = 0.0
+    near: Share | None = None
     parse_failure: Share = 0.0
     lenience: Share = 0.0
     seed: int = 0
 
 
 class Shown(NamedTuple):
-    """One transcript between its fence lines, and its label where two are shown."""
+    """One transcript between its fence lines, and its label where two are shown; `block` is the text with the lines."""
 
     label: str | None
     text: str
+    block: str
 
 
 def shown_responses(messages: tuple[ChatTurn, ...]) -> tuple[Shown, ...]:
     """The fenced transcripts of the user messages, in the order shown."""
     asked = "\n".join(turn.content for turn in messages if turn.role == "user")
-    return tuple(Shown(match["label"], match["text"]) for match in _FENCED.finditer(asked))
+    return tuple(Shown(match["label"], match["text"], match[0]) for match in _FENCED.finditer(asked))
 
 
-def simulated_reply(bias: SimulatedBias, truth: Mapping[str, bool], model: str, messages: tuple[ChatTurn, ...]) -> str:
-    """The reply text. `truth` maps the hash of a transcript (`template_hash`) to the task's success.
+def simulated_reply(bias: SimulatedBias, truth: Mapping[str, Truth], model: str, messages: tuple[ChatTurn, ...]) -> str:
+    """The reply text. `truth` goes by the hash (`template_hash`) of a transcript with its fence lines, or without.
 
+    With them it is that of one side of one prompt: agents of different skill may do the very same.
     A transcript whose truth is unknown is ranked by a neutral draw over its own text: the same one wins
-    in both orders, and over many pairs each label wins half of them.
+    in both orders, and over many pairs each label wins half of them. A success check passes where the judge is
+    satisfied.
     """
     prompt = template_hash(canonical([[turn.role, turn.content] for turn in messages]))
     draws = _Draws(f"{bias.seed}\0{model}", prompt)
     shown = shown_responses(messages)
     if bias.parse_failure and draws.share("parse_failure") < bias.parse_failure:
         return "SIMULATED: both did something, and this reply holds no verdict."
-    by_label = {response.label: response.text for response in shown}
+    by_label = {response.label: response for response in shown}
     if len(shown) == 2 and by_label.keys() == {"A", "B"}:
         return _pairwise(_winner(bias, truth, draws, by_label["A"], by_label["B"]))
+    satisfied = len(shown) == 1 and _satisfied(bias, truth, draws, shown[0])
+    if _asks_for_success(messages):
+        return json.dumps({"reason": "SIMULATED: a made-up check.", "passed": satisfied})
     if len(shown) == 1:
-        return _satisfaction(_satisfied(bias, truth, draws, shown[0].text))
+        return _satisfaction(satisfied)
     return "SIMULATED: this gateway answers judge prompts only."
+
+
+def _asks_for_success(messages: tuple[ChatTurn, ...]) -> bool:
+    return any(turn.role == "system" and _SUCCESS_CHECK.search(turn.content) for turn in messages)
+
+
+def _told(truth: Mapping[str, Truth], shown: Shown) -> Truth | None:
+    return truth.get(template_hash(shown.block)) or truth.get(template_hash(shown.text))
 
 
 class _Draws(NamedTuple):
@@ -100,25 +127,33 @@ def _uniform(key: str) -> float:
     return int(template_hash(key), 16) / 2**64
 
 
-def _winner(bias: SimulatedBias, truth: Mapping[str, bool], draws: _Draws, a: str, b: str) -> Preference:
+def _winner(bias: SimulatedBias, truth: Mapping[str, Truth], draws: _Draws, a: Shown, b: Shown) -> Preference:
     if draws.share("position") < bias.position:
         return "A"
-    polite_a, polite_b = _polite_words(a), _polite_words(b)
+    polite_a, polite_b = _polite_words(a.text), _polite_words(b.text)
     if polite_a != polite_b and draws.share("politeness") < bias.politeness:
         return "A" if polite_a > polite_b else "B"
-    right = _better(truth, draws, a, b)
-    if draws.share("noise") < bias.noise:
+    told_a, told_b = _told(truth, a), _told(truth, b)
+    if told_a is None or told_b is None:
+        right: Preference = "A" if draws.of_text(a.text) >= draws.of_text(b.text) else "B"
+    else:
+        right = _better(told_a, told_b)
+    if draws.share("noise") < _noise(bias, told_a, told_b):
         return _wrong(right, draws)
     return right
 
 
-def _better(truth: Mapping[str, bool], draws: _Draws, a: str, b: str) -> Preference:
-    success_a, success_b = truth.get(template_hash(a)), truth.get(template_hash(b))
-    if success_a is None or success_b is None:
-        return "A" if draws.of_text(a) >= draws.of_text(b) else "B"
-    if success_a == success_b:
+def _better(a: Truth, b: Truth) -> Preference:
+    if a.success == b.success:
         return "tie"
-    return "A" if success_a else "B"
+    return "A" if a.success else "B"
+
+
+def _noise(bias: SimulatedBias, a: Truth | None, b: Truth | None) -> float:
+    if bias.near is None or a is None or b is None or a.skill is None or b.skill is None:
+        return bias.noise
+    # Rounded: 0.95 - 0.85 is a little less than 0.1 in floating point.
+    return bias.near if round(abs(a.skill - b.skill), 9) < NEAR else bias.noise
 
 
 def _wrong(right: Preference, draws: _Draws) -> Side:
@@ -127,13 +162,13 @@ def _wrong(right: Preference, draws: _Draws) -> Side:
     return "B" if right == "A" else "A"
 
 
-def _satisfied(bias: SimulatedBias, truth: Mapping[str, bool], draws: _Draws, text: str) -> bool:
-    success = truth.get(template_hash(text))
-    if success is None:
-        return draws.of_text(text) < 0.5
-    if not success and _polite_words(text) >= POLITE_FROM and draws.share("lenience") < bias.lenience:
+def _satisfied(bias: SimulatedBias, truth: Mapping[str, Truth], draws: _Draws, shown: Shown) -> bool:
+    told = _told(truth, shown)
+    if told is None:
+        return draws.of_text(shown.text) < 0.5
+    if not told.success and _polite_words(shown.text) >= POLITE_FROM and draws.share("lenience") < bias.lenience:
         return True
-    return success != (draws.share("noise") < bias.noise)
+    return told.success != (draws.share("noise") < bias.noise)
 
 
 def _polite_words(text: str) -> int:

@@ -1,4 +1,4 @@
-"""The pattern of a profile against hostile replies: what it finds, in bounded time and memory."""
+"""A user's pattern, of a profile or a rule, against hostile text: what it finds, in bounded time and memory."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-# It takes 40 ms to import, and only a profile with a pattern needs it.
+# It takes 40 ms to import, and only those with a pattern need it.
 if TYPE_CHECKING:
     import regex
 
 MOST_SECONDS: Final = 0.2
-"""CPU time for the matching of one reply."""
+"""CPU time for the matching of one text."""
 
 MOST_UNROLLED: Final = 100_000
 """Characters of a pattern with its least counts multiplied out, as it is in memory; 25 MB at most."""
@@ -54,6 +54,14 @@ def last_match(pattern: str, text: str) -> Found | None:
         return last_of(_compiled(pattern).finditer(text, timeout=MOST_SECONDS))
     except TimeoutError:
         return None
+
+
+def first_match(pattern: str, text: str) -> Found | None:
+    """The first match, labelled with its first group, or itself where there is none. Raises TimeoutError."""
+    match = _compiled(pattern).search(text, timeout=MOST_SECONDS)
+    if match is None:
+        return None
+    return Found(match[1 if match.re.groups else 0] or "", *match.span())
 
 
 def last_of(matches: Iterable[re.Match[str] | regex.Match[str]]) -> Found | None:

@@ -20,14 +20,18 @@ from misjudge_storage.hashing import template_hash
 from misjudge_storage.types import Value
 from misjudge_tools.profiles import PromptText
 
-PromptName = Literal["judge_pair", "judge_satisfaction"]
+PromptName = Literal["judge_pair", "judge_satisfaction", "user_sim", "success_check"]
 Language = Literal["en", "zh"]
 
 TASK_VARIABLES = frozenset({"task", "criteria", "constraints"})
 PROMPT_VARIABLES: Mapping[PromptName, frozenset[str]] = {
     "judge_pair": TASK_VARIABLES | {"response_a", "response_b"},
     "judge_satisfaction": TASK_VARIABLES | {"response"},
+    "user_sim": frozenset({"goal", "facts"}),
+    "success_check": TASK_VARIABLES | {"question", "response"},
 }
+OPTIONAL_VARIABLES = frozenset({"criteria", "constraints"})
+"""What a person's own template may leave out."""
 NONE_STATED: Mapping[Language, str] = {"en": "none stated", "zh": "未说明"}
 LATEST = "v1"
 
@@ -59,10 +63,11 @@ def load_prompt(name: PromptName, language: Language) -> PromptTemplate:
 
 
 def own_prompt(name: PromptName, language: Language, own: PromptText) -> PromptTemplate:
-    """A person's own template for this form of judging. Raises InvalidInput as `parse_template` does."""
+    """A person's own template in place of this one. Raises InvalidInput as `parse_template` does."""
     variables = PROMPT_VARIABLES[name]
-    required = variables - TASK_VARIABLES | {"task"}
-    return parse_template(own.text, variables, required, name=name, language=language, version=own.name)
+    return parse_template(
+        own.text, variables, variables - OPTIONAL_VARIABLES, name=name, language=language, version=own.name
+    )
 
 
 @cache
@@ -101,7 +106,7 @@ def parse_template(
         )
     if missing := required - used:
         raise InvalidInput(
-            f"Prompt {version} lacks {_listed(missing)}. Add it to the user message, or the judge would not see it."
+            f"Prompt {version} lacks {_listed(missing)}. Add it to the user message, or the model would not see it."
         )
     return PromptTemplate(
         name=name, language=language, version=version, system=system, user=user, hash=template_hash(text)

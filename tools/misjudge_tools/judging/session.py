@@ -6,7 +6,7 @@ Only `ask` talks to a model; what is stored follows from values.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 from uuid import uuid4
 
@@ -18,9 +18,11 @@ from misjudge_storage.judging_records import AuditRow, CellResult, StoredReply
 from misjudge_storage.rows import Row, judge_fingerprint, log_row, satisfaction_row, verdict_row
 from misjudge_storage.run_records import PlannedCell
 from misjudge_storage.types import Judge, Log, Order, Preference, Satisfaction, UnscoredReason, Verdict
-from misjudge_tools.gateway.calls import Attempt, Call, ChatTurn, Exchange
+from misjudge_tools.gateway.billing import Used, attempt_fields, prices_of, use_of
+from misjudge_tools.gateway.calls import Call, ChatTurn, Exchange
 from misjudge_tools.gateway.pricing import Priced
-from misjudge_tools.judging.choice import JudgingSpec, OpenGateway, judge_of, reply_schema
+from misjudge_tools.gateway.ways import OpenGateway
+from misjudge_tools.judging.choice import JudgingSpec, judge_of, reply_schema
 from misjudge_tools.judging.showing import Showing, Shown
 from misjudge_tools.judging.verdicts import (
     PairReading,
@@ -28,7 +30,7 @@ from misjudge_tools.judging.verdicts import (
     read_pair,
     read_satisfaction,
 )
-from misjudge_tools.runs.budget import Estimate, Used, upper_bound
+from misjudge_tools.runs.budget import Estimate, upper_bound
 
 UNREADABLE: frozenset[UnscoredReason] = frozenset({"parse_error", "conflict"})
 OTHER_SIDE: Mapping[Preference, Preference] = {"A": "B", "B": "A", "tie": "tie"}
@@ -40,13 +42,14 @@ Reading = PairReading | SatisfactionReading
 class Judged(NamedTuple):
     """The outcome of one cell. `readable` is None where no reply came; `lost` is what kept the cell open.
 
-    `used` is what it cost; of a cell that is asked again only `result.logs` are stored.
+    `used` is what it cost; of a cell that is asked again only `result.logs` are stored. `calls` got an answer.
     """
 
     result: CellResult
     readable: bool | None
     lost: GatewayError | None
     used: Used
+    calls: int = 1
 
 
 class JudgingSession:
@@ -67,10 +70,11 @@ class JudgingSession:
         """What each cell's judge will see, by cell id. Reads the store."""
         return self._showing.show(cells)
 
-    def tell_truth(self, shown: Mapping[str, Shown]) -> None:
-        """Let a simulated gateway know who did the job; nothing elsewhere."""
-        if self.way.tell_truth is not None:
-            self.way.tell_truth({key: value for each in shown.values() for key, value in each.truth.items()})
+    async def tell_truth(self, shown: Iterable[Shown]) -> None:
+        """Let a simulated gateway know who did the job; nothing elsewhere. Raises GatewayError."""
+        truth = {key: value for each in shown for key, value in each.truth.items()}
+        if self.way.tell_truth is not None and truth:
+            await self.way.tell_truth(truth)
 
     def estimate(self, shown: Shown) -> Estimate:
         """The most that asking this can use."""
@@ -90,10 +94,10 @@ class JudgingSession:
             )
         )
         reading = self._read(exchange)
-        costs = [self._cost(attempt) for attempt in exchange.attempts]
+        costs = prices_of(exchange, self.way.pricing)
         logs = self._logs(cell, shown, exchange, reading, costs)
         lost = exchange.error if exchange.error is not None and exchange.error.leaves_open else None
-        used = _used(exchange.attempts, costs)
+        used = use_of(exchange, costs)
         if lost is not None and lost.stops_run:
             return Judged(CellResult(None, logs), None, lost, used)
         verdict = {**self._verdict(cell, reading), "log_id": logs[-1]["log_id"] if logs else None}
@@ -156,7 +160,7 @@ class JudgingSession:
             last = attempt is exchange.attempts[-1]
             log = self._log(cell, shown, reading if last else None).model_copy(
                 update={
-                    **_attempt_fields(attempt, cost),
+                    **attempt_fields(attempt, cost),
                     "reply_key": self.reply_key(shown, cell.repeat) if last and reusable else None,
                 }
             )
@@ -183,39 +187,6 @@ class JudgingSession:
         where = {"pair_id": cell.pair_id, "trajectory_id": cell.trajectory_id}
         # A resumed run may ask the same cell again: its attempts are rows of their own.
         return log_row(self.audit.audit_id, log, uuid4().hex, **links, **where)
-
-    def _cost(self, attempt: Attempt) -> Priced:
-        if attempt.error is not None:  # a provider may bill it or not, and states nothing of it
-            return Priced(None, None)
-        return self.way.pricing.of(attempt.input_tokens, attempt.output_tokens)
-
-
-def _used(attempts: Sequence[Attempt], costs: Sequence[Priced]) -> Used:
-    """What the replies of a call used; None where one of them does not state it. Failed attempts count as free."""
-    replies = [pair for pair in zip(attempts, costs, strict=True) if pair[0].error is None]
-    tokens = [(attempt.input_tokens, attempt.output_tokens) for attempt, _ in replies]
-    usd = [cost.usd for _, cost in replies]
-    return Used(
-        None if any(None in pair for pair in tokens) else sum((i or 0) + (o or 0) for i, o in tokens),
-        None if None in usd else sum(known for known in usd if known is not None),
-    )
-
-
-def _attempt_fields(attempt: Attempt, cost: Priced) -> dict[str, object]:
-    return {
-        "attempt": attempt.number,
-        "params": attempt.params,
-        "raw_output": attempt.raw_output,
-        "error": attempt.error,
-        "finish_reason": attempt.finish_reason,
-        "input_tokens": attempt.input_tokens,
-        "output_tokens": attempt.output_tokens,
-        "latency_ms": attempt.latency_ms,
-        "est_cost": cost.usd,
-        "price_source": cost.source,
-        "request_id": attempt.request_id,
-        "retry_after_s": attempt.retry_after_s,
-    }
 
 
 def verdict_of(judge: Judge, reading: PairReading, order: Order, repeat: int) -> Verdict:

@@ -14,6 +14,7 @@ from pydantic import Field
 
 from misjudge_storage.errors import InvalidInput
 from misjudge_storage.types import Role, Value
+from misjudge_tools.gateway.billing import Used
 from misjudge_tools.gateway.client import LARGER
 from misjudge_tools.gateway.clock import Clock
 from misjudge_tools.gateway.pricing import Pricing
@@ -53,13 +54,6 @@ class Estimate(NamedTuple):
     usd: float | None
 
 
-class Used(NamedTuple):
-    """What a call took. None: not stated; then its estimate counts."""
-
-    tokens: int | None
-    usd: float | None
-
-
 class Spent(NamedTuple):
     """What a run took before."""
 
@@ -92,12 +86,12 @@ def upper_bound(text_bytes: int, max_tokens: int, pricing: Pricing) -> Estimate:
     return Estimate(2 * input_tokens + sum(limits), sum(known) if len(known) == len(costs) else None)
 
 
-def refuse_unpriced(budget: Budget, pricing: Pricing, model: str) -> None:
+def refuse_unpriced(budget: Budget, pricing: Pricing) -> None:
     """Raises InvalidInput for a limit in USD on a model without a known price."""
     names = [name for name in ("max_usd", "max_usd_per_task") if getattr(budget, name) is not None]
     if names and not pricing.known:
         raise InvalidInput(
-            f"{' and '.join(names)} cannot be kept: the price of {model[:80]!r} is not known. "
+            f"{' and '.join(names)} cannot be kept: the price of {pricing.model[:80]!r} is not known. "
             "Set price_in and price_out for it in misjudge.toml (USD per million tokens), or use max_calls."
         )
 

@@ -1,29 +1,35 @@
-"""One run at work in this process: its open cells asked concurrently, within its budget, through outages.
+"""One run at work in this process: its open cells done concurrently, within its budget, through outages.
 
-Each verdict and its attempts are committed together before the cell counts as done.
+Each result and its attempts are committed together before the cell counts as done.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import NamedTuple, TypeVar
 
-from misjudge_storage import judging_records, leases, run_progress, run_records
+from misjudge_storage import judging_records, leases, planned_pairs, run_progress, run_records
 from misjudge_storage.engine import Store
 from misjudge_storage.errors import GatewayError, RunStopped
 from misjudge_storage.judging_records import CellResult
 from misjudge_storage.leases import Lease
-from misjudge_storage.run_records import RunRow
-from misjudge_storage.types import RunState
+from misjudge_storage.run_records import PlannedCell, RunRow
+from misjudge_storage.types import Role, RunState
+from misjudge_tools.gateway.billing import Used
 from misjudge_tools.gateway.clock import Clock
-from misjudge_tools.judging.session import Judged, JudgingSession
+from misjudge_tools.judging.session import Judged
+from misjudge_tools.judging.showing import Shown
 from misjudge_tools.results import LIMIT_REACHED, record_uri
-from misjudge_tools.runs.budget import Budget, Estimate, Ledger, Refusal, Reservation, Spent, Used, refuse_unpriced
+from misjudge_tools.runs.budget import Budget, Estimate, Ledger, Refusal, Spent, refuse_unpriced
 from misjudge_tools.runs.feed import Feed, Work
 from misjudge_tools.runs.outage import GatewayOutage, StoreOutage
+from misjudge_tools.runs.paid import Leave, LimitReached, Paid, RunEnding
+from misjudge_tools.runs.plan import ROLLOUT
+from misjudge_tools.runs.run_session import RunSession
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -57,9 +63,9 @@ class Sitting(NamedTuple):
 
 
 class Execution:
-    """Asks the open cells of one run. `paused` says why it waits for the store, None while it does not."""
+    """Does the open cells of one run. `paused` says why it waits for the store, None while it does not."""
 
-    def __init__(self, store: Store, session: JudgingSession, sitting: Sitting, ledger: Ledger, clock: Clock) -> None:
+    def __init__(self, store: Store, session: RunSession, sitting: Sitting, ledger: Ledger, clock: Clock) -> None:
         self.paused: str | None = None
         self._store = store
         self._session = session
@@ -67,14 +73,7 @@ class Execution:
         self._lease = sitting.lease
         self._store_results = partial(judging_records.store_results, lease=sitting.lease)
         self._stop = sitting.stop
-        self._feed = Feed(
-            store,
-            session,
-            self._run.run_id,
-            self._stop,
-            reuse=session.spec.reuse,
-            only_failed=sitting.only_failed,
-        )
+        self._feed = Feed(store, session, self._run, self._stop, only_failed=sitting.only_failed)
         self._before = sitting.before
         self._ledger = ledger
         self._gateway_outage = GatewayOutage(clock, self._stop, self._note)
@@ -87,10 +86,11 @@ class Execution:
         self._last_loss: GatewayError | None = None
 
     async def carry_out(self) -> Ended:
-        """Ask until the plan is done, a limit is reached or the run is stopped. Raises what ended it early."""
+        """Work until the plan is done, a limit is reached or the run is stopped. Raises what ended it early."""
+        await self._write(partial(planned_pairs.make_pairs, run_id=self._run.run_id))
         async with asyncio.TaskGroup() as group:
-            for _ in range(min(self._session.way.concurrency, self._before.total - self._before.done)):
-                group.create_task(self._ask_cells())
+            for _ in range(min(self._session.concurrency, self._before.total - self._before.done)):
+                group.create_task(self._do_cells())
         after = await asyncio.to_thread(self._progress)
         if self._trouble is not None and after.done < after.total:
             raise self._trouble
@@ -118,15 +118,22 @@ class Execution:
         if self._left_out:
             left = f"{LIMIT_REACHED}max_usd_per_task is used up for {len(self._left_out)} of the tasks"
             return Ended("cancelled", f"{left}; {now.done} of {now.total} cells are done. Go on with a higher limit.")
+        if self._feed.waits:
+            return Ended(
+                "cancelled", "what is left waits for episodes that another run makes; resume it after that one"
+            )
         return Ended("cancelled", "the cells that had failed are done; resume it for the others")
 
-    async def _ask_cells(self) -> None:
+    async def _do_cells(self) -> None:
         try:
             while (work := await self._next()) is not None:
-                async with self._gateway_outage.turn():
-                    await self._do(work)
+                try:
+                    async with self._gateway_outage.turn():
+                        await self._do(work)
+                finally:
+                    await self._feed.finished()
         except Exception as error:
-            # The other askers finish what is in flight, so that nothing paid for is lost.
+            # The others finish what is in flight, so that nothing paid for is lost.
             self._end(error)
 
     async def _next(self) -> Work | None:
@@ -134,46 +141,64 @@ class Execution:
         return await self._feed.next()
 
     async def _do(self, work: Work) -> None:
-        if self._stop.is_set():  # it waited out an outage until somebody stopped the run
-            return
-        if work.reply is not None:
-            await self._save(work, self._session.serve(work.cell, work.shown, work.reply))
-            return
-        if work.shown.task_id in self._left_out:
-            return
-        estimate = UNKNOWN if self._ledger.unlimited else self._session.estimate(work.shown)
-        granted = await self._ledger.reserve("judge", work.shown.task_id, estimate)
-        if isinstance(granted, Refusal):
-            self._refused(granted, work)
-        elif self._stop.is_set() or self._trouble is not None:  # it waited for room until the run was over
-            self._ledger.settle(granted, NOTHING)
-        else:
-            await self._ask(work, granted)
-
-    async def _ask(self, work: Work, granted: Reservation) -> None:
-        used = Used(None, None)
+        if self._stop.is_set() or work.task_id in self._left_out:
+            return  # it waited out an outage until somebody stopped the run, or its task has used up its money
         try:
-            judged = await self._session.ask(work.cell, work.shown)
-            used = judged.used
+            if work.shown is None:
+                await self._roll_out(work)
+            elif work.reply is not None:
+                judge = self._session.judge_of(work.cell)
+                await self._save(work.cell, judge.serve(work.cell, work.shown, work.reply))
+            else:
+                await self._judge(work, work.shown)
+        except LimitReached as reached:
+            self._refused(reached.refusal, work)
+        except RunEnding:
+            return
+
+    async def _judge(self, work: Work, shown: Shown) -> None:
+        judge = self._session.judge_of(work.cell)
+        estimate = UNKNOWN if self._ledger.unlimited else judge.estimate(shown)
+        async with self._leave("judge", work.task_id, estimate) as leave:
+            judged = await judge.ask(work.cell, shown)
+            leave.used = judged.used
             # Before it is settled: whoever waits for its room must see what became of it.
             await self._take(work, judged)
+
+    async def _roll_out(self, work: Work) -> None:
+        assert self._session.rollouts is not None
+        made = await self._session.rollouts.ask(work.cell, Paid(self._leave, partial(self._save, work.cell)))
+        await self._take(work, made)
+
+    @asynccontextmanager
+    async def _leave(self, role: Role, task_id: str, estimate: Estimate) -> AsyncIterator[Leave]:
+        granted = await self._ledger.reserve(role, task_id, estimate)
+        if isinstance(granted, Refusal):
+            raise LimitReached(granted)
+        if self._stop.is_set() or self._trouble is not None:  # it waited for room until the run was over
+            self._ledger.settle(granted, NOTHING)
+            raise RunEnding
+        leave = Leave()
+        try:
+            yield leave
         finally:
-            self._ledger.settle(granted, used)
+            self._ledger.settle(granted, leave.used)
 
     def _refused(self, refusal: Refusal, work: Work) -> None:
         if refusal.whole_run:
             self._limit = refusal.reason
             self._feed.end()
         else:
-            self._left_out.add(work.shown.task_id)
+            self._left_out.add(work.task_id)
 
     async def _take(self, work: Work, judged: Judged) -> None:
         if judged.lost is None:
-            await self._save(work, judged.result)
-            await self._gateway_outage.answered()
+            await self._save(work.cell, judged.result)
+            if judged.calls:
+                await self._gateway_outage.answered()
             self._replies.count(judged)
         else:
-            await self._save(work, self._after_loss(work, judged, judged.lost))
+            await self._save(work.cell, self._after_loss(work, judged, judged.lost))
             trouble = judged.lost if judged.lost.stops_run else await self._gateway_outage.lost(judged.lost)
             if trouble is not None:
                 self._end(trouble)
@@ -191,12 +216,13 @@ class Execution:
         self._lost += 1
         return judged.result
 
-    async def _save(self, work: Work, result: CellResult) -> None:
-        held = await self._store_outage.persist(
+    async def _save(self, cell: PlannedCell, result: CellResult) -> None:
+        kept = await self._store_outage.persist(
             lambda: asyncio.wrap_future(self._store.writer.submit_part(self._store_results, result))
         )
-        log.debug("cell stored", extra={"run": self._run.run_id, "cell": work.cell.cell_id})
-        if not held:
+        log.debug("cell stored", extra={"run": self._run.run_id, "cell": cell.cell_id})
+        self._feed.arrived(kept.subjects)
+        if not kept.held:
             self._end(RunStopped(f"Run {self._run.run_id}: {TAKEN_OVER}."))
 
     def _end(self, trouble: Exception) -> None:
@@ -215,10 +241,11 @@ class Execution:
         return asyncio.wrap_future(self._store.writer.submit(work))
 
 
-def ledger_of(store: Store, run: RunRow, session: JudgingSession, clock: Clock) -> Ledger:
-    """What the run may still use. Raises InvalidInput for a limit in USD where the price is not known any more."""
+def ledger_of(store: Store, run: RunRow, session: RunSession, clock: Clock) -> Ledger:
+    """What the run may still use. Raises InvalidInput for a limit in USD where a price is not known any more."""
     budget = Budget() if run.budget_json is None else Budget.model_validate_json(run.budget_json)
-    refuse_unpriced(budget, session.way.pricing, session.spec.model)
+    for pricing in session.pricings:
+        refuse_unpriced(budget, pricing)
     if budget.unlimited:
         return Ledger(budget, Spent(), {}, clock)
     with store.read() as connection:
@@ -230,11 +257,14 @@ def ledger_of(store: Store, run: RunRow, session: JudgingSession, clock: Clock) 
     tokens = sum((use.input_tokens or 0) + (use.output_tokens or 0) for use in uses)
     usd = sum(use.cost or 0.0 for use in uses)
     # As in the sitting that asked them: where the gateway states no usage, the most that a call can take counts.
-    for shown in session.show(cells).values():
-        most = session.estimate(shown)
+    judged = [cell for cell in cells if cell.kind != ROLLOUT]
+    shown = session.show(judged)
+    for cell in judged:
+        most = session.judge_of(cell).estimate(shown[cell.cell_id])
         tokens += most.tokens
         usd += most.usd or 0.0
-        by_task[shown.task_id] = by_task.get(shown.task_id, 0.0) + (most.usd or 0.0)
+        task_id = shown[cell.cell_id].task_id
+        by_task[task_id] = by_task.get(task_id, 0.0) + (most.usd or 0.0)
     return Ledger(budget, Spent(calls, tokens, usd), by_task, clock)
 
 

@@ -1,47 +1,62 @@
-"""The open cells of a run in order, read in chunks and shared by all who ask them."""
+"""The open cells of a run in order, read in chunks and shared by all who do them.
+
+A cell that judges waits until what it judges is stored.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Collection
 from typing import NamedTuple
 
 from misjudge_storage import run_records
 from misjudge_storage.engine import Store
 from misjudge_storage.judging_records import StoredReply
-from misjudge_storage.run_records import PlannedCell
-from misjudge_tools.judging.session import JudgingSession
+from misjudge_storage.planned_pairs import stored_subjects
+from misjudge_storage.run_records import PlannedCell, RunRow
 from misjudge_tools.judging.showing import Shown
+from misjudge_tools.runs.run_session import RunSession
 
 CHUNK = 256
 
 
 class Work(NamedTuple):
-    """A cell to do: what its judge is shown, a reply that answers it already, and how often it was asked before."""
+    """A cell to do: what its judge is shown (None: it is a rollout), a reply that answers it already, and how often it
+    was tried before.
+    """
 
     cell: PlannedCell
-    shown: Shown
+    task_id: str
+    shown: Shown | None = None
     reply: StoredReply | None = None
     asked: int = 0
 
 
 class Feed:
-    """Gives each open cell of the run to one asker; `reuse` looks for stored replies to the same question."""
+    """Gives each open cell of the run to one worker, which says when it is finished with it."""
 
     def __init__(
-        self, store: Store, session: JudgingSession, run_id: str, stop: asyncio.Event, *, reuse: bool, only_failed: bool
+        self, store: Store, session: RunSession, run: RunRow, stop: asyncio.Event, *, only_failed: bool
     ) -> None:
         self._store = store
         self._session = session
-        self._run_id = run_id
+        self._run = run
         self._stop = stop
-        self._reuse = reuse
         self._only_failed = only_failed
-        self._lock = asyncio.Lock()
+        self._changed = asyncio.Condition()
         self._ready: deque[Work] = deque()
+        self._unshown: deque[PlannedCell] = deque()
+        self._waiting: dict[str, list[PlannedCell]] = {}
+        self._in_work = 0
         self._last = 0
         self._read_all = False
         self._ended = False
+
+    @property
+    def waits(self) -> bool:
+        """Whether there are cells whose subjects are not stored."""
+        return bool(self._waiting)
 
     def end(self) -> None:
         """Give out nothing more."""
@@ -51,27 +66,67 @@ class Feed:
         """Put a cell that got no reply behind the others."""
         self._ready.append(work)
 
+    def arrived(self, subjects: Collection[str]) -> None:
+        """What waited for these trajectories and pairs can be done."""
+        for subject in subjects:
+            self._unshown.extend(self._waiting.pop(subject, ()))
+
     async def next(self) -> Work | None:
-        """The next cell; None when none is left, or none is to be begun."""
-        async with self._lock:
-            if not self._ready and not self._read_all:
-                await self._read_on()
-            if self._ended or self._stop.is_set() or not self._ready:
-                return None
-            return self._ready.popleft()
+        """The next cell, to be followed by `finished`; None when none is left, or none is to be begun."""
+        async with self._changed:
+            while not (self._ended or self._stop.is_set()):
+                if self._unshown:
+                    await self._show()
+                elif self._ready:
+                    self._in_work += 1
+                    return self._ready.popleft()
+                elif not self._read_all:
+                    await self._read_on()
+                elif self._in_work:  # what is being done may let other cells begin, or come back
+                    await self._changed.wait()
+                else:
+                    return None
+            return None
+
+    async def finished(self) -> None:
+        """A worker is done with the cell that it was given."""
+        async with self._changed:
+            self._in_work -= 1
+            self._changed.notify_all()
 
     async def _read_on(self) -> None:
-        chunk = await asyncio.to_thread(self._load)
-        self._read_all = not chunk
-        self._session.tell_truth({work.cell.cell_id: work.shown for work in chunk})
-        self._ready.extend(chunk)
+        cells, stored = await asyncio.to_thread(self._load)
+        self._read_all = not cells
+        for cell in cells:
+            subject = cell.pair_id or cell.trajectory_id
+            if subject is None:
+                self._ready.append(Work(cell, self._session.task_of(cell)))
+            elif subject in stored:
+                self._unshown.append(cell)
+            else:
+                self._waiting.setdefault(subject, []).append(cell)
 
-    def _load(self) -> list[Work]:
+    def _load(self) -> tuple[list[PlannedCell], set[str]]:
+        """The next cells, and which of their subjects are stored."""
         with self._store.read() as connection:
-            cells = run_records.pending(connection, self._run_id, self._last, CHUNK, only_failed=self._only_failed)
-        if not cells:
-            return []
-        self._last = cells[-1].seq
+            cells = run_records.pending(connection, self._run.run_id, self._last, CHUNK, only_failed=self._only_failed)
+            pairs = [cell.pair_id for cell in cells if cell.pair_id is not None]
+            trajectories = [cell.trajectory_id for cell in cells if cell.trajectory_id is not None]
+            stored = stored_subjects(connection, self._run.audit_id, pairs, trajectories)
+        if cells:
+            self._last = cells[-1].seq
+        return cells, stored
+
+    async def _show(self) -> None:
+        """Judging goes before further rollouts, so that a run that ends early has judged what it has."""
+        cells = [self._unshown.popleft() for _ in range(min(CHUNK, len(self._unshown)))]
+        works = await asyncio.to_thread(self._shown, cells)
+        await self._session.tell_truth([work.shown for work in works if work.shown is not None])
+        self._ready.extendleft(reversed(works))
+
+    def _shown(self, cells: list[PlannedCell]) -> list[Work]:
         shown = self._session.show(cells)
-        replies = self._session.stored_replies(cells, shown) if self._reuse else {}
-        return [Work(cell, shown[cell.cell_id], replies.get(cell.cell_id)) for cell in cells]
+        replies = self._session.stored_replies(cells, shown)
+        return [
+            Work(cell, shown[cell.cell_id].task_id, shown[cell.cell_id], replies.get(cell.cell_id)) for cell in cells
+        ]

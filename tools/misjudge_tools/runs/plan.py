@@ -10,6 +10,8 @@ from misjudge_storage.rows import cell_id
 from misjudge_storage.run_records import PlannedCell
 from misjudge_storage.types import Order
 
+ROLLOUT = "rollout"
+"""The kind of the cells that make a trajectory."""
 ORDERS: tuple[Order, Order] = ("AB", "BA")
 
 

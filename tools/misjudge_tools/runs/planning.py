@@ -13,20 +13,35 @@ from misjudge_storage.engine import Store
 from misjudge_storage.errors import Conflict, InvalidInput
 from misjudge_storage.hashing import canonical
 from misjudge_storage.ingest import ensure_audit, ensure_judge, ingest
-from misjudge_storage.rows import audit_id
+from misjudge_storage.planned_pairs import other_setups, plan_pairs
+from misjudge_storage.rows import Row, audit_id
 from misjudge_storage.run_records import PlannedCell, RunRow
 from misjudge_storage.types import Record
 from misjudge_tools.deps import Deps
-from misjudge_tools.judging.choice import JudgingSpec, judge_of, pricing_of
-from misjudge_tools.judging.showing import Showing
+from misjudge_tools.judging.choice import judge_of
 from misjudge_tools.requests import JudgingRequest, Limits
-from misjudge_tools.results import RunReport
+from misjudge_tools.results import RolePlan, RunReport
 from misjudge_tools.runs.budget import Budget, refuse_unpriced
-from misjudge_tools.runs.feed import CHUNK
+from misjudge_tools.runs.expected import expected_use, most_paid_calls, pricings_of
 from misjudge_tools.runs.plan import minus_stored
+from misjudge_tools.runs.rollout_plan import Cast
+from misjudge_tools.runs.spec import RunSpec, judges_named
 
 FREE_CALLS = 200
 """More planned calls than this to a gateway that may cost money need `max_calls` or `max_usd`."""
+
+
+class Plan(NamedTuple):
+    """What a run is to do: its cells in order. `records` come with the request, `pairs` are made as it goes.
+
+    `cast` is who makes its rollouts, None where it makes none.
+    """
+
+    spec: RunSpec
+    cells: Sequence[PlannedCell]
+    records: Sequence[Record] = ()
+    pairs: Sequence[Row] = ()
+    cast: Cast | None = None
 
 
 class PlannedRun(NamedTuple):
@@ -41,44 +56,40 @@ def budget_of(limits: Limits) -> Budget:
     return Budget.model_validate({name: getattr(limits, name) for name in Budget.model_fields})
 
 
-def planned_report(
-    deps: Deps, operation: str, request: JudgingRequest, spec: JudgingSpec, plan: Sequence[PlannedCell], *, stored: bool
-) -> RunReport:
-    """The answer to a dry run: the calls, and what they cost at most where the price is known.
+def planned_report(deps: Deps, operation: str, request: JudgingRequest, plan: Plan) -> RunReport:
+    """The answer to a dry run: the calls by role, and what they cost where the price is known.
 
-    `stored` says that the subjects of the plan are in the store, so that their size can be seen. Raises InvalidInput
-    for a limit that cannot be kept.
+    Raises InvalidInput for a limit that cannot be kept.
     """
     budget = budget_of(request)
-    refuse_unpriced(budget, pricing_of(spec, deps.models), spec.model)
-    open_cells = minus_stored(plan, stored_cells(deps.store, plan))
+    _refuse_unpriced(deps, plan, budget)
+    open_cells = minus_stored(plan.cells, stored_cells(deps.store, plan.cells))
+    roles = expected_use(deps, request.audit, plan.spec, plan.cast, open_cells)
     return RunReport(
         run="",
         audit=request.audit,
         operation=operation,
-        judge=judge_of(spec).label,
+        judge=judges_named(plan.spec),
         state="planned",
         done=0,
         total=len(open_cells),
-        most_cost=_most_cost(deps, spec, request.audit, open_cells) if stored else None,
+        plan=roles,
+        most_cost=_total(roles),
         limits=budget.model_dump(exclude_none=True),
-        simulated=spec.kind == "simulated",
+        simulated=any(judge.simulated for judge in plan.spec.judges),
         next="call again without dry_run",
     )
 
 
-def _most_cost(deps: Deps, spec: JudgingSpec, audit: str, cells: Sequence[PlannedCell]) -> float | None:
-    """USD for asking each once and getting the longest reply; a tokenizer never makes more tokens than bytes."""
-    pricing = pricing_of(spec, deps.models)
-    if not pricing.known:
-        return None
-    with deps.store.read() as connection:
-        showing = Showing(deps.store, judging_records.read_audit(connection, audit), spec, with_truth=False)
-    total = 0.0
-    for start in range(0, len(cells), CHUNK):
-        for shown in showing.show(cells[start : start + CHUNK]).values():
-            total += pricing.of(shown.size, spec.max_tokens).usd or 0.0
-    return total
+def _total(roles: Sequence[RolePlan]) -> float | None:
+    """USD of all roles together, None where one is unknown or is no more than an estimate."""
+    costs = [role.most_cost for role in roles]
+    return None if not costs or None in costs else sum(cost for cost in costs if cost is not None)
+
+
+def _refuse_unpriced(deps: Deps, plan: Plan, budget: Budget) -> None:
+    for pricing in pricings_of(plan.spec, plan.cast, deps.models):
+        refuse_unpriced(budget, pricing)
 
 
 def stored_cells(store: Store, plan: Sequence[PlannedCell]) -> set[str]:
@@ -87,45 +98,53 @@ def stored_cells(store: Store, plan: Sequence[PlannedCell]) -> set[str]:
         return judging_records.stored_cells(connection, [cell.cell_id for cell in plan])
 
 
-def store_plan(
-    deps: Deps,
-    operation: str,
-    spec: JudgingSpec,
-    request: JudgingRequest,
-    plan: Sequence[PlannedCell],
-    given: Record | None = None,
-) -> PlannedRun:
-    """Store the run of this plan minus what is stored, with the record that the request itself gave, all or nothing.
+def store_plan(deps: Deps, operation: str, request: JudgingRequest, plan: Plan, seed: int = 0) -> PlannedRun:
+    """Store the run of this plan minus what is stored, with the records that the request itself gave, all or nothing.
 
-    A `request_key` that is known attaches to its run. Raises InvalidInput or Conflict.
+    A `request_key` that is known attaches to its run. `seed` is that of an audit that is begun with this run.
+    Raises InvalidInput or Conflict.
     """
     audit, budget = audit_id(request.audit), budget_of(request)
-    refuse_unpriced(budget, pricing_of(spec, deps.models), spec.model)
+    _refuse_unpriced(deps, plan, budget)
     with deps.store.write() as connection:
-        stored = judging_records.stored_cells(connection, [cell.cell_id for cell in plan])
-        cells = minus_stored(plan, stored)
+        stored = judging_records.stored_cells(connection, [cell.cell_id for cell in plan.cells])
+        cells = minus_stored(plan.cells, stored)
         known = None if request.request_key is None else run_records.run_with_key(connection, request.request_key)
         if known is not None:
-            return _attach(connection, known, operation, spec, plan, cells, budget)
+            return _attach(connection, known, operation, plan, cells, budget)
         for run_id in run_records.runs_under_way(connection, audit):
             theirs = run_records.cell_ids(connection, run_id)
             if cells and all(cell.cell_id in theirs for cell in cells):
                 return PlannedRun(run_id, len(stored))  # the same work is under way: attach, do not pay twice
             cells = minus_stored(cells, theirs)
-        _refuse_unbounded(spec, len(cells), budget)
-        if given is not None:
-            ingest(connection, ensure_audit(connection, request.audit), operation, [given])
-        ensure_judge(connection, audit, judge_of(spec))
+        _refuse_unbounded(plan, cells, budget)
+        ensure_audit(connection, request.audit, seed)
+        _refuse_other_setups(connection, audit, plan)
+        ingest(connection, audit, operation, plan.records)
+        for judge in plan.spec.judges:
+            ensure_judge(connection, audit, judge_of(judge))
         run_id = run_records.create_run(
             connection,
             audit,
             operation,
-            spec.model_dump_json(),
+            plan.spec.model_dump_json(),
             request.request_key,
             cells,
             budget_json=budget_json(budget),
         )
+        plan_pairs(connection, run_id, plan.pairs)
         return PlannedRun(run_id, len(stored))
+
+
+def _refuse_other_setups(connection: Connection, audit: str, plan: Plan) -> None:
+    """Raises Conflict where an agent of another set-up has done a planned task in this audit."""
+    if plan.cast is None:
+        return
+    for made in other_setups(connection, audit, plan.cast.planned(audit)):
+        raise Conflict(
+            f"Agent {made['agent']!r} has done task {made['task_id']!r} in this audit with another set-up (model, "
+            "prompt, seed, simulated user or suite). An audit compares like with like: use another audit name."
+        )
 
 
 def budget_json(budget: Budget) -> str | None:
@@ -142,11 +161,13 @@ def set_limits(connection: Connection, run: RunRow, wanted: Budget) -> None:
     run_records.set_budget(connection, run.run_id, budget_json(merged))
 
 
-def _refuse_unbounded(spec: JudgingSpec, planned: int, budget: Budget) -> None:
+def _refuse_unbounded(plan: Plan, cells: Sequence[PlannedCell], budget: Budget) -> None:
     """Raises InvalidInput for a large plan to a paid gateway without a ceiling."""
-    if spec.kind == "gateway" and planned > FREE_CALLS and budget.max_calls is None and budget.max_usd is None:
+    planned = most_paid_calls(plan.spec, plan.cast, cells)
+    if planned > FREE_CALLS and budget.max_calls is None and budget.max_usd is None:
+        up_to = "up to " if plan.cast is not None else ""
         raise InvalidInput(
-            f"This takes {planned} calls to a gateway that may cost money. Call again with max_calls={planned} "
+            f"This takes {up_to}{planned} calls to a gateway that may cost money. Call again with max_calls={planned} "
             f"(--max-calls {planned}) or max_usd, or with dry_run=true (--dry-run) to see the plan."
         )
 
@@ -155,8 +176,7 @@ def _attach(
     connection: Connection,
     run_id: str,
     operation: str,
-    spec: JudgingSpec,
-    plan: Sequence[PlannedCell],
+    plan: Plan,
     open_cells: Sequence[PlannedCell],
     budget: Budget,
 ) -> PlannedRun:
@@ -165,9 +185,9 @@ def _attach(
     if not run.live:  # what works on it keeps the limits it began with
         set_limits(connection, run, budget)
     mine = run_records.cell_ids(connection, run_id)
-    same = (run.operation, run.request_json) == (operation, spec.model_dump_json())
+    same = (run.operation, run.request_json) == (operation, plan.spec.model_dump_json())
     if not same or any(cell.cell_id not in mine for cell in open_cells):
         raise Conflict(
             f"This request_key belongs to run {run_id}, which has another plan. Use a new key, or leave it out."
         )
-    return PlannedRun(run_id, sum(cell.cell_id not in mine for cell in plan))
+    return PlannedRun(run_id, sum(cell.cell_id not in mine for cell in plan.cells))

@@ -19,8 +19,8 @@ from misjudge_storage.run_progress import ErrorGroup, Progress, RoleSpend
 from misjudge_storage.run_records import RunRow
 from misjudge_storage.tables import utc_now
 from misjudge_tools.deps import Deps
-from misjudge_tools.judging.choice import JudgingSpec
 from misjudge_tools.results import ErrorSeen, RoleUse, RunReport, StageDone, VerdictShown
+from misjudge_tools.runs.spec import RunSpec, judges_named
 
 OPEN_STATES = frozenset({"queued", "running"})
 RESUMABLE = frozenset({"lost", "failed", "cancelled", "queued"})
@@ -44,12 +44,12 @@ def _report(connection: Connection, run: RunRow) -> RunReport:
     # Another run may have stored the last of its cells: then nothing is left to resume.
     ended = progress.done == progress.total and run.state in RESUMABLE and run.state != "queued"
     working = run.state == "running"
-    spec = JudgingSpec.model_validate_json(run.request_json)
+    spec = RunSpec.model_validate_json(run.request_json)
     return RunReport(
         run=run.run_id,
         audit=run.audit,
         operation=run.operation,
-        judge=spec.profile or (spec.model if spec.kind == "gateway" else spec.kind),
+        judge=judges_named(spec),
         started_at=run.created_at,
         state="done" if ended else run.state,
         done=progress.done,
@@ -62,7 +62,7 @@ def _report(connection: Connection, run: RunRow) -> RunReport:
         unscored=run_progress.unscored(connection, run.run_id),
         failed=0 if working or ended else len(run_progress.failed_cells(connection, run.run_id)),
         errors=tuple(_error(group) for group in errors),
-        simulated=spec.kind == "simulated",
+        simulated=any(judge.simulated for judge in spec.judges),
         reason=None if ended else run.note if working else run.reason,
         next=None if ended else _next_step(run),
     )

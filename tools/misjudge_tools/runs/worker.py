@@ -21,17 +21,17 @@ from misjudge_storage.errors import MisjudgeError, RunStopped
 from misjudge_storage.leases import Lease
 from misjudge_storage.run_records import RunRow
 from misjudge_tools.gateway.clock import Clock, SystemClock
-from misjudge_tools.judging.session import JudgingSession
 from misjudge_tools.runs.execution import TAKEN_OVER, Ended, Execution, Sitting, ledger_of
+from misjudge_tools.runs.run_session import RunSession
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
-OpenSession = Callable[[RunRow], AbstractAsyncContextManager[JudgingSession]]
+OpenSession = Callable[[RunRow], AbstractAsyncContextManager[RunSession]]
 
 
 class _Active:
-    """A run at work here: `execution` once its judge is open, `taken_over` when its lease is another's."""
+    """A run at work here: `execution` once its models are open, `taken_over` when its lease is another's."""
 
     def __init__(self, lease: Lease) -> None:
         self.lease = lease
@@ -42,7 +42,7 @@ class _Active:
 
 
 class Worker:
-    """The runs that this process works on. `open_session` gives a run its judge; `clock` is that of its waits."""
+    """The runs that this process works on. `open_session` gives a run its judges and agents, `clock` its waits."""
 
     def __init__(self, store: Store, open_session: OpenSession, clock: Clock | None = None) -> None:
         self._store = store

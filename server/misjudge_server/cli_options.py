@@ -1,0 +1,19 @@
+"""Options that several commands take."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+AuditOption = Annotated[str, typer.Option("--audit", help="Name of the audit.")]
+JudgeOption = Annotated[
+    str | None, typer.Option("--judge", help="Model of the gateway, profile, 'local' or 'simulated'.")
+]
+LabelOption = Annotated[str | None, typer.Option("--judge", help="Only this judge, by its label in the summary.")]
+MaxUsd = Annotated[float | None, typer.Option(help="Most USD, overshot by one call at most; needs the model's price.")]
+MaxCalls = Annotated[int | None, typer.Option(help="Most calls; this or --max-usd is needed above 200 paid ones.")]
+MaxTokens = Annotated[int | None, typer.Option(help="Most tokens, in and out.")]
+MaxUsdPerTask = Annotated[float | None, typer.Option(help="Most USD for one task.")]
+DeadlineS = Annotated[float | None, typer.Option(help="Begin no more calls after so many seconds.")]

@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import signal
+import sys
+from asyncio.subprocess import PIPE, Process
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import SecretStr, ValidationError
+
+from command import ROOTS, environment
+from misjudge_server.simulate import SimulateRequest, serve_simulated
+from misjudge_storage.errors import InvalidInput
+from misjudge_tools.episodes.settings import Allowed
+from misjudge_tools.gateway.calls import Call, ChatTurn, Exchange
+from misjudge_tools.gateway.pool import Gateways
+from misjudge_tools.gateway.settings import Endpoint
+from misjudge_tools.gateway.simulated import SimulatedServer
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")
+OPENING = "Write a haiku about rain."
+# A shell that starts the tests in the background would let them, and what they start, ignore it.
+SERVE = f"""
+import signal, sys
+sys.path[len(sys.path):] = {ROOTS!r}
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from misjudge_server.simulate import SimulateRequest, serve_simulated
+from misjudge_tools.episodes.settings import Allowed
+serve_simulated(SimulateRequest.model_validate_json(sys.argv[1]), Allowed())
+"""
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Path:
+    """A folder with one task of text and its solution."""
+    folder = tmp_path / "haiku"
+    folder.mkdir()
+    task = {
+        "task_id": "rain", "category": "text", "opening": OPENING, "goal": "You want a haiku about rain.",
+        "success_criteria": "It is one.", "checks": [{"kind": "contains", "value": "rain"}],
+    }  # fmt: skip
+    solution = {"task_id": "rain", "steps": [{"say": "Rain on the roof"}]}
+    folder.joinpath("tasks.jsonl").write_text(json.dumps(task) + "\n", encoding="utf-8")
+    folder.joinpath("solutions.jsonl").write_text(json.dumps(solution) + "\n", encoding="utf-8")
+    return folder
+
+
+async def started(suite: Path, **request: Any) -> Process:
+    given = json.dumps({"port": 0, "suite": str(suite), **request})
+    program = (sys.executable, "-c", SERVE, given)
+    return await asyncio.create_subprocess_exec(*program, cwd=suite.parent, env=environment(), stdout=PIPE, stderr=PIPE)
+
+
+async def said_by(process: Process) -> list[str]:
+    """The five lines that it begins with."""
+    assert process.stdout is not None
+    async with asyncio.timeout(60):
+        return [(await process.stdout.readline()).decode().rstrip() for _ in range(5)]
+
+
+async def end_of(process: Process) -> tuple[int | None, str]:
+    async with asyncio.timeout(60):
+        _, err = await process.communicate()
+    return process.returncode, err.decode()
+
+
+async def ask(base_url: str, model: str) -> Exchange:
+    gateways = Gateways()
+    gateway = gateways.at(Endpoint(base_url=base_url, key=SecretStr("simulated")))
+    exchange = await gateway.ask(Call(model=model, messages=(ChatTurn(role="user", content=OPENING),)))
+    await gateways.aclose()
+    return exchange
+
+
+@posix
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_it_says_what_to_set_answers_and_ends_once_on_a_signal(suite: Path, number: signal.Signals) -> None:
+    process = await started(suite)
+    try:
+        first, address, key, models, agents = await said_by(process)
+        base_url = address.removeprefix("TAOTOKEN_BASE_URL=")
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/v1", base_url)
+        assert first.startswith(f"SIMULATED gateway at {base_url}")
+        assert key == "TAOTOKEN_API_KEY=simulated"
+        assert models == "CANDIDATE_MODEL=diligent SIM_USER_MODEL=simulated-user TAOTOKEN_JUDGE_MODEL=simulated-judge"
+        assert "haiku" in agents
+        diligent, refuser = await ask(base_url, "diligent"), await ask(base_url, "refuser")
+        assert (diligent.text, (refuser.text or "")[:10]) == ("Rain on the roof", "I am sorry")
+        process.send_signal(number)
+        assert await end_of(process) == (0, "misjudge: the simulated gateway has ended.\n")
+    finally:
+        with suppress(ProcessLookupError):
+            process.kill()
+
+
+@posix
+async def test_what_is_planted_is_in_force(suite: Path) -> None:
+    process = await started(suite, errors=1.0, skill=0.0)
+    try:
+        base_url = (await said_by(process))[1].removeprefix("TAOTOKEN_BASE_URL=")
+        gateways = Gateways()
+        gateway = gateways.at(Endpoint(base_url=base_url, key=SecretStr("simulated"), max_attempts=1))
+        exchange = await gateway.ask(Call(model="m", messages=(ChatTurn(role="user", content=OPENING),)))
+        await gateways.aclose()
+        assert type(exchange.error).__name__ == "ProviderFailed"
+    finally:
+        process.terminate()
+        await end_of(process)
+
+
+async def test_a_port_that_is_taken_is_one_sentence(suite: Path) -> None:
+    async with SimulatedServer() as server:
+        port = int(server.base_url.split(":")[2].removesuffix("/v1"))
+        request = SimulateRequest(port=port, suite=str(suite))
+        with pytest.raises(InvalidInput, match=f"Port {port} cannot be had"):
+            await asyncio.to_thread(serve_simulated, request, Allowed())
+
+
+def test_a_suite_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="no such suite"):
+        serve_simulated(SimulateRequest(port=0, suite=str(tmp_path / "none")), Allowed())
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"port": -1}, {"port": 65_536}, {"noise": 1.1}, {"near_noise": -0.1}, {"skill": 2}, {"latency_ms": -1},
+        {"requests_per_minute": 0}, {"errors": 1.5}, {"politness": 0.1},
+    ],
+)  # fmt: skip
+def test_what_cannot_be_planted_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        SimulateRequest.model_validate(wrong)

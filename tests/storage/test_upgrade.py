@@ -1,0 +1,231 @@
+"""A store that an older version left behind becomes this version's, with every row that it held."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Boolean, DateTime, Engine, MetaData, make_url
+from sqlalchemy.types import TypeEngine
+from sqlmodel import SQLModel
+
+from builders import JUDGE, SATISFACTION, episode, label, messages, pair, passed, satisfied, verdict
+from misjudge_storage import leases, run_progress, run_records
+from misjudge_storage.connections import postgres_engine
+from misjudge_storage.engine import Store, open_store
+from misjudge_storage.errors import StoreUnwritable
+from misjudge_storage.ingest import ensure_audit, ingest
+from misjudge_storage.judging_records import stored_replies
+from misjudge_storage.migrations import all_migrations
+from misjudge_storage.run_progress import Progress, RoleSpend, Stage
+from misjudge_storage.tables import utc_now
+from misjudge_storage.types import Log, Record
+from misjudge_storage.upgrading import upgrade
+
+VERSIONS = (2, 3)
+NEWEST = all_migrations()[-1].number
+OLD_JUDGE = JUDGE.model_copy(update={"origin": "imported"})
+OLD_GATE = SATISFACTION.model_copy(update={"origin": "imported"})
+
+Row = dict[str, Any]
+
+
+def dump(version: int) -> str:
+    """What sqlite3's dump wrote of a store of this version."""
+    return Path(__file__).with_name(f"store_v{version}.sql").read_text(encoding="utf-8")
+
+
+def imported() -> Iterator[Record]:
+    """The records that the stores of the dumps had imported."""
+    agent = Log(role="agent", est_cost=0.5)
+    x = episode("x", passed(True), said=messages("hi", "done"), satisfaction=[satisfied(0.9, OLD_GATE)], logs=[agent])
+    y = episode("y", passed(False), said=messages("hi", "no"), satisfaction=[satisfied(None, OLD_GATE)])
+    call = {"model": "judge-m", "raw_output": "A", "input_tokens": 7, "output_tokens": 1, "est_cost": 0.25}
+    logs = [Log(**call, price_source="imported")]
+    both = (verdict("A", "AB", judge=OLD_JUDGE), verdict(None, "BA", judge=OLD_JUDGE))
+    yield pair("p1", x, y, *both, gold=[label("A")], logs=logs)
+    yield pair("p2", x, y, verdict("B", "AB", judge=OLD_JUDGE), line=2, logs=logs)
+
+
+@pytest.fixture(params=VERSIONS)
+def version(request: pytest.FixtureRequest) -> int:
+    return int(request.param)
+
+
+@pytest.fixture
+def old(tmp_path: Path, version: int) -> Path:
+    """A store of this version."""
+    path = tmp_path / "old.db"
+    with closing(sqlite3.connect(path)) as made:
+        made.executescript(dump(version))
+    return path
+
+
+@pytest.fixture
+def upgraded(old: Path) -> Iterator[Store]:
+    store = open_store(old)
+    yield store
+    store.close()
+
+
+def rows_of(path: Path, kind: str = "table") -> dict[str, list[Row]]:
+    """The rows of every table or view."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.row_factory = sqlite3.Row
+        named = connection.execute("SELECT name FROM sqlite_master WHERE type = ?", (kind,)).fetchall()
+        return {
+            row["name"]: sorted((dict(found) for found in connection.execute(f"SELECT * FROM {row['name']}")), key=repr)
+            for row in named
+        }
+
+
+def as_today(table: str, row: Row) -> Row:
+    """What an upgrade makes of an old row, without columns that were added."""
+    if table == "cells":
+        return {"actor_id" if name == "judge_id" else name: value for name, value in row.items()}
+    if table == "runs":
+        return {**row, "request_json": f'{{"judges":[{row["request_json"]}],"rollouts":null}}'}
+    return row
+
+
+def test_no_row_is_lost_or_changed_and_a_copy_is_kept(old: Path, version: int) -> None:
+    before = rows_of(old)
+    open_store(old).close()
+    after = rows_of(old)
+    assert all(before.values())
+    assert rows_of(old.with_name(f"old.db.v{version}.bak")) == before
+    applied = after.pop("schema_version")
+    assert applied[:version] == before.pop("schema_version")
+    assert [row["number"] for row in applied] == list(range(1, NEWEST + 1))
+    for table, rows in before.items():
+        wanted = [as_today(table, row) for row in rows]
+        assert [{name: row[name] for name in wanted[0]} for row in after.pop(table)] == wanted, table
+    assert not any(after.values())
+    with closing(sqlite3.connect(old)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+
+
+def test_the_views_of_an_upgraded_store_say_what_they_said(old: Path) -> None:
+    before = rows_of(old, "view")
+    open_store(old).close()
+    assert rows_of(old, "view") == before
+    assert all(before.values())
+    judged = {(row["pair_id"], row["judge_pref"], row["judge"] == "judge") for row in before["audit_pairs"]}
+    assert judged == {("p1", "A", False), ("p1", None, True), ("p2", "B", True)}
+
+
+def test_an_old_run_goes_on_where_it_was_stopped(upgraded: Store, version: int) -> None:
+    with upgraded.write() as connection:
+        runs = {run.state: run for run in run_records.list_runs(connection, None)}
+        stopped, waiting = runs["cancelled"], runs["queued"]
+        assert stopped.reason == "stopped; resume it to go on"
+        assert stopped.budget_json == (None if version == 2 else '{"max_calls":10,"max_usd":0.5}')
+        assert (waiting.budget_json, waiting.note, waiting.stop_requested) == (None, None, False)
+        assert run_progress.stages(connection, stopped.run_id) == [Stage("pairwise", 2, 4)]
+        assert run_progress.progress(connection, waiting.run_id) == Progress(0, 2)
+        assert run_progress.calls_made(connection, stopped.run_id) == (2 if version == 2 else 1)
+        left = run_records.pending(connection, stopped.run_id, 0, 10)
+        assert [(cell.seq, cell.pair_id, cell.order_shown) for cell in left] == [(3, "p2", "AB"), (4, "p2", "BA")]
+        verdicts = connection.exec_driver_sql("SELECT judge_id FROM verdicts WHERE log_id IS NOT NULL").scalars()
+        assert {cell.actor_id for cell in left} == set(verdicts)
+        assert run_records.run_with_key(connection, "nightly") == stopped.run_id
+        lease = leases.claim(connection, stopped.run_id, "one")
+        assert lease is not None
+        assert lease.epoch == 2
+
+
+@pytest.mark.parametrize("version", [3], indirect=True)
+def test_what_version_3_knew_of_limits_pauses_and_replies_is_kept(upgraded: Store) -> None:
+    with upgraded.write() as connection:
+        runs = {run.state: run for run in run_records.list_runs(connection, None)}
+        killed, stopped = runs["lost"], runs["cancelled"]
+        assert (killed.live, killed.note) == (False, "paused until the gateway answers again")
+        (failed,) = run_records.pending(connection, killed.run_id, 0, 10, only_failed=True)
+        assert run_progress.failed_cells(connection, killed.run_id) == [failed.cell_id]
+        assert run_progress.spent(connection, stopped.run_id) == [
+            RoleSpend("judge", 2, 1, 100, 9, 0.125, replies_without_price=0)
+        ]
+        replies = stored_replies(connection, ["rpl_1", "rpl_2"])
+        assert {key: reply.model for key, reply in replies.items()} == {"rpl_1": "judge-n"}
+        assert leases.claim(connection, killed.run_id, "one") == leases.Lease(killed.run_id, "one", 2)
+        assert run_records.read_run(connection, killed.run_id).note is None
+
+
+def test_importing_the_same_file_into_an_upgraded_store_adds_nothing(upgraded: Store) -> None:
+    with upgraded.write() as connection:
+        again = ingest(connection, ensure_audit(connection, "demo"), "pairs", imported())
+    assert set(again.added.values()) == {0}
+
+
+def test_an_old_store_is_left_alone_while_a_run_works_on_it(old: Path) -> None:
+    with closing(sqlite3.connect(old)) as connection:
+        until = (utc_now() + timedelta(seconds=20)).strftime("%Y-%m-%d %H:%M:%S.%f")
+        working = "UPDATE runs SET state = 'running', owner = 'one', lease_until = ? WHERE state = 'queued'"
+        connection.execute(working, (until,))
+        connection.commit()
+    before = rows_of(old)
+    with pytest.raises(StoreUnwritable, match=r"must be upgraded, but run run_[0-9a-f]+ is working on it"):
+        open_store(old)
+    assert rows_of(old) == before
+    assert not list(old.parent.glob("*.bak"))
+
+
+def typed_rows(store: Store) -> dict[str, list[Row]]:
+    """The rows of every table as values of Python."""
+    with store.read() as connection:
+        return {
+            table.name: [
+                {name: value.astimezone(UTC) if isinstance(value, datetime) else value for name, value in row.items()}
+                for row in connection.execute(table.select().order_by(*table.primary_key.columns)).mappings()
+            ]
+            for table in SQLModel.metadata.sorted_tables
+        }
+
+
+def typed(kind: TypeEngine[Any], value: Any) -> Any:
+    """A value of SQLite as Postgres wants it."""
+    if value is None:
+        return None
+    if isinstance(kind, Boolean):
+        return bool(value)
+    return datetime.fromisoformat(value).replace(tzinfo=UTC) if isinstance(kind, DateTime) else value
+
+
+def fill_postgres(engine: Engine, version: int, rows: dict[str, list[Row]]) -> None:
+    """Make the tables of the version with its own migrations, which never change, and fill them with its rows."""
+    upgrade(engine, "old", all_migrations()[:version])
+    made = MetaData()
+    made.reflect(engine)
+    with engine.begin() as connection:
+        for table in made.sorted_tables:
+            if table.name != "schema_version":
+                given = [{name: typed(table.c[name].type, row[name]) for name in row} for row in rows[table.name]]
+                connection.execute(table.insert(), given)
+
+
+@pytest.mark.postgres
+def test_an_old_store_on_postgres_becomes_what_it_becomes_in_a_file(
+    old: Path, version: int, new_postgres: Callable[[], str]
+) -> None:
+    url = new_postgres()
+    engine = postgres_engine(make_url(url))
+    fill_postgres(engine, version, rows_of(old))
+    engine.dispose()
+    store, in_a_file = open_store(url), open_store(old)
+    assert typed_rows(store) == typed_rows(in_a_file)
+    with store.write() as connection:
+        runs = {run.state: run for run in run_records.list_runs(connection, None)}
+        assert not any(run.stop_requested or run.live for run in runs.values())
+        stopped = runs["cancelled"].run_id
+        assert run_progress.stages(connection, stopped) == [Stage("pairwise", 2, 4)]
+        assert leases.claim(connection, stopped, "one") == leases.Lease(stopped, "one", 2)
+        again = ingest(connection, ensure_audit(connection, "demo"), "pairs", imported())
+        assert set(again.added.values()) == {0}
+    store.close()
+    in_a_file.close()

@@ -1,0 +1,151 @@
+"""What a plan asks of the models: calls at most, and what they come to. Reads the store, asks nobody."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from misjudge_storage import judging_records
+from misjudge_storage.errors import NotFound
+from misjudge_storage.rows import judge_fingerprint
+from misjudge_storage.run_records import PlannedCell
+from misjudge_tools.deps import Deps
+from misjudge_tools.episodes import settings
+from misjudge_tools.episodes.casting import Asking
+from misjudge_tools.episodes.rules import ModelRule
+from misjudge_tools.episodes.user_sim import TRIES
+from misjudge_tools.gateway.pricing import Pricing
+from misjudge_tools.gateway.ways import ModelChoice, pricing_of
+from misjudge_tools.judging.choice import JudgingSpec, judge_of, label_of
+from misjudge_tools.judging.showing import Showing
+from misjudge_tools.profiles import ModelSettings
+from misjudge_tools.results import RolePlan
+from misjudge_tools.runs.plan import ROLLOUT
+from misjudge_tools.runs.rollout_plan import Cast, checker_of
+from misjudge_tools.runs.spec import RunSpec
+
+CHUNK = 256
+USUAL_REPLIES = 8
+"""Replies of an agent in a usual episode; half as many of its customer. For estimates only, as the ones that follow."""
+USUAL_TOKENS = 150
+"""Tokens of a usual message or tool result."""
+BYTES_A_TOKEN = 4
+
+
+class _Group(NamedTuple):
+    """Rollouts of one role that ask one model, with `usual` and at `most` so many calls in each."""
+
+    role: str
+    asking: Asking
+    fixed_bytes: int
+    usual: int
+    most: int
+
+
+def pricings_of(spec: RunSpec, cast: Cast | None, models: ModelSettings) -> list[Pricing]:
+    """What each model costs that the plan asks."""
+    choices: list[ModelChoice] = [*spec.judges]
+    if cast is not None:
+        choices += [group.asking.choice for group in _groups(spec, cast)]
+    return [pricing_of(choice, models) for choice in choices]
+
+
+def most_paid_calls(spec: RunSpec, cast: Cast | None, cells: Sequence[PlannedCell]) -> int:
+    """The most calls that may cost money, of the open cells of a plan."""
+    numbers = Counter(cell.actor_id for cell in cells)
+    paid = [judge for judge in spec.judges if _may_cost(judge)]
+    calls = sum(numbers[judge_fingerprint(judge_of(judge))] for judge in paid)
+    for group in () if cast is None else _groups(spec, cast):
+        calls += group.most * _rollouts(group, cast, numbers) if _may_cost(group.asking.choice) else 0
+    return calls
+
+
+def _may_cost(choice: ModelChoice) -> bool:
+    return choice.kind == "gateway" and not choice.simulated
+
+
+def expected_use(
+    deps: Deps, audit: str, spec: RunSpec, cast: Cast | None, cells: Sequence[PlannedCell]
+) -> tuple[RolePlan, ...]:
+    """What each role is asked for the open cells of a plan, agents first."""
+    numbers = Counter(cell.actor_id for cell in cells)
+    groups = () if cast is None else _groups(spec, cast)
+    made = [_of_group(deps, group, _rollouts(group, cast, numbers)) for group in groups]
+    live = any(cell.kind == ROLLOUT for cell in cells)
+    judged = [_of_judge(deps, audit, judge, cells, live) for judge in spec.judges]
+    return (*made, *judged)
+
+
+def _rollouts(group: _Group, cast: Cast | None, numbers: Counter[str]) -> int:
+    """How many of the open rollouts ask the group's model."""
+    assert cast is not None
+    every = group.role != "agent"
+    # A set: two names of one set-up have one fingerprint, under which the rollouts of both are counted.
+    asking = {agent.fingerprint for agent in cast.agents if every or agent.asking == group.asking}
+    return sum(numbers[fingerprint] for fingerprint in asking)
+
+
+def _groups(spec: RunSpec, cast: Cast) -> Iterator[_Group]:
+    """Each model that plays an agent, then the one that plays the customer, then the one that `model` rules ask."""
+    suite = cast.stage.suite
+    told = suite.instructions.get(cast.stage.language, "") + json.dumps(
+        [tool.model_dump() for tool in suite.tools.tools]
+    )
+    turns = max((task.max_turns for task in cast.tasks), default=1)
+    steps: dict[Asking, int] = {}
+    for agent in cast.agents:
+        if agent.asking is not None and isinstance(agent.settings, settings.ChatAgent):
+            steps[agent.asking] = max(agent.settings.max_steps, steps.get(agent.asking, 0))
+    for asking, most in steps.items():
+        yield _Group("agent", asking, len(told.encode()), USUAL_REPLIES, most)
+    if cast.user.asking is not None and cast.user.template is not None:
+        fixed = len(cast.user.template.system) + len(cast.user.template.user)
+        yield _Group("user_sim", cast.user.asking, fixed, USUAL_REPLIES // 2, turns * TRIES)
+    checker = checker_of(cast, spec.judges)
+    if checker is not None:
+        rules = max(sum(isinstance(rule, ModelRule) for rule in task.checks) for task in cast.tasks)
+        yield _Group("success_check", checker, 2 * USUAL_REPLIES * USUAL_TOKENS * BYTES_A_TOKEN, rules, rules)
+
+
+def _of_group(deps: Deps, group: _Group, rollouts: int) -> RolePlan:
+    pricing = pricing_of(group.asking.choice, deps.models)
+    sent = sum(group.fixed_bytes // BYTES_A_TOKEN + reply * USUAL_TOKENS for reply in range(1, group.usual + 1))
+    one = pricing.of(sent, group.usual * USUAL_TOKENS).usd if pricing.known else None
+    about = None if one is None else one * rollouts
+    name = group.asking.choice.profile or group.asking.choice.model
+    return RolePlan(role=group.role, model=name, calls=rollouts * group.most, about_cost=about)
+
+
+def _of_judge(deps: Deps, audit: str, judge: JudgingSpec, cells: Sequence[PlannedCell], live: bool) -> RolePlan:
+    fingerprint = judge_fingerprint(judge_of(judge))
+    mine = [cell for cell in cells if cell.actor_id == fingerprint]
+    pricing = pricing_of(judge, deps.models)
+    most = about = None
+    if pricing.known and live:
+        sides = 2 if judge.form == "pairwise" else 1
+        sent = sides * 2 * USUAL_REPLIES * USUAL_TOKENS
+        one = pricing.of(sent, USUAL_TOKENS).usd
+        about = None if one is None else one * len(mine)
+    elif pricing.known:
+        most = _most_cost(deps, judge, pricing, audit, mine)
+    return RolePlan(role="judge", model=label_of(judge), calls=len(mine), most_cost=most, about_cost=about)
+
+
+def _most_cost(
+    deps: Deps, judge: JudgingSpec, pricing: Pricing, audit: str, cells: Sequence[PlannedCell]
+) -> float | None:
+    """USD for asking each once and getting the longest reply; a tokenizer never makes more tokens than bytes.
+
+    None where what is judged comes with the request and is not stored yet.
+    """
+    try:
+        with deps.store.read() as connection:
+            showing = Showing(deps.store, judging_records.read_audit(connection, audit), judge, with_truth=False)
+        shown = [
+            one for start in range(0, len(cells), CHUNK) for one in showing.show(cells[start : start + CHUNK]).values()
+        ]
+    except (NotFound, KeyError):
+        return None
+    return sum(pricing.of(one.size, judge.max_tokens).usd or 0.0 for one in shown)

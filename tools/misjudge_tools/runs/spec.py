@@ -1,0 +1,45 @@
+"""What a run does, as stored with it: enough to go on in another process. Holds no key, no address and no command."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from misjudge_storage.types import Name, Value
+from misjudge_tools.judging.choice import JudgingSpec, label_of
+
+
+class AgentSpec(Value):
+    """An agent by the name under which it is configured, and the fingerprint of what that meant when it was planned."""
+
+    name: Name
+    fingerprint: str
+
+
+class RolloutSpec(Value):
+    """Which agents do which tasks of a suite. `digest` is that of the suite's content when it was planned.
+
+    `user` is `scripted`, `local`, a profile or a model; None: the configured simulated user.
+    """
+
+    suite: str
+    digest: str
+    language: Literal["en", "zh"]
+    tasks: tuple[Name, ...]
+    agents: tuple[AgentSpec, ...]
+    trials: Annotated[int, Field(ge=1)]
+    seed: int
+    user: str | None = None
+
+
+class RunSpec(Value):
+    """The judges that a run asks, and the rollouts that it makes before."""
+
+    judges: tuple[JudgingSpec, ...] = ()
+    rollouts: RolloutSpec | None = None
+
+
+def judges_named(spec: RunSpec) -> str:
+    """What people call the judges of a run."""
+    return ", ".join(dict.fromkeys(label_of(judge) for judge in spec.judges))
