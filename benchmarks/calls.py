@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from misjudge_storage.run_records import RunRow
     from misjudge_storage.types import Episode, Record
     from misjudge_tools.deps import Deps
-    from misjudge_tools.judging.session import JudgingSession
+    from misjudge_tools.runs.run_session import RunSession
 
 LATENCY_S = 0.2
 LOADS = {64: 10_000, 1: 100, 32: 2_000, 256: 10_000, 1_000: 10_000}
@@ -218,6 +218,7 @@ async def deps_on(store: Store, load: Load, starts: list[Clock]) -> AsyncIterato
     from pydantic import SecretStr
 
     from misjudge_tools.deps import Deps
+    from misjudge_tools.episodes.settings import EpisodeSettings
     from misjudge_tools.gateway.pool import Gateways
     from misjudge_tools.gateway.settings import Endpoint
     from misjudge_tools.profiles import ModelSettings, Profile
@@ -229,12 +230,12 @@ async def deps_on(store: Store, load: Load, starts: list[Clock]) -> AsyncIterato
     open_session = session_opener(store, models, gateways)
 
     @asynccontextmanager
-    async def timed(run: RunRow) -> AsyncIterator[JudgingSession]:
+    async def timed(run: RunRow) -> AsyncIterator[RunSession]:
         starts.append(Clock.now())
         async with open_session(run) as session:
             yield session
 
-    deps = Deps(store, models, gateways, Worker(store, timed), None)
+    deps = Deps(store, models, EpisodeSettings(), gateways, Worker(store, timed), None)
     try:
         yield deps
     finally:

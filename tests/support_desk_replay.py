@@ -1,56 +1,99 @@
-"""What tests of the shipped suite share: the suite, loaded once, and episodes of it with the real parts."""
+"""What tests of the shipped suite share: the suite, loaded once, and its episodes with the real parts.
+
+Nothing here is asynchronous, so that an outcome can be kept for the tests that need it again.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import json
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from functools import cache
+from typing import Any, Final, NamedTuple
 
 from loopback import VirtualClock
-from misjudge_storage.types import Check
+from misjudge_storage.types import Message
 from misjudge_tools.episodes.rollout import Rollout, roll_out
-from misjudge_tools.episodes.scripted import ScriptAgent, ScriptedUser
-from misjudge_tools.episodes.settings import Allowed
+from misjudge_tools.episodes.rules import Rule
+from misjudge_tools.episodes.scripted import ScriptAgent, ScriptedUser, script_of
+from misjudge_tools.episodes.settings import Allowed, ScriptedAgent
 from misjudge_tools.episodes.toolbox import open_toolbox
-from misjudge_tools.episodes.turns import Agent
+from misjudge_tools.episodes.turns import AgentReply
 from misjudge_tools.episodes.verifiers import Evidence, Outside, verify
 from misjudge_tools.episodes.world import World
 from misjudge_tools.suites.loading import Suite, load_suite
-from misjudge_tools.suites.model import Step, SuiteTask
+from misjudge_tools.suites.model import Solution, Step, SuiteTask, ToolSpec
 
 DESK: Final[Suite] = load_suite("support_desk", Allowed(), None)
 TASKS: Final[Mapping[str, SuiteTask]] = {task.task_id: task for task in DESK.tasks}
-MUTATING: Final = frozenset(
-    "book_cabin book_trip cancel_booking cancel_order change_address change_cabin_booking change_items "
-    "change_trip_booking escalate give_credit issue_refund open_ticket place_order start_return".split()
+TOOLS: Final[Mapping[str, ToolSpec]] = {tool.name: tool for tool in DESK.tools.tools}
+LOOKUPS: Final = frozenset(
+    "find_cabins find_customer find_trips get_booking get_order list_bookings list_orders read_policy "
+    "search_products".split()
 )
+NOWHERE: Final = Outside(Allowed())
 
 
-class Replay(NamedTuple):
-    """One episode and what its checks tell; the last one is the outcome."""
+class Outcome(NamedTuple):
+    """What became of an episode. `failed` names the checks that do not hold, `errors` is what tools refused."""
 
-    rollout: Rollout
-    checks: tuple[Check, ...]
-
-    @property
-    def success(self) -> bool | None:
-        return self.checks[-1].passed
-
-    @property
-    def failed(self) -> list[str]:
-        """The checks that do not hold."""
-        return [f"{check.verifier}: {check.evidence}" for check in self.checks[:-1] if check.passed is not True]
+    success: bool | None
+    failed: tuple[str, ...]
+    errors: tuple[str, ...]
+    made: Rollout
 
 
-async def replay(task: SuiteTask, steps: Sequence[Step]) -> Replay:
+def solution_of(task_id: str) -> Solution:
+    return DESK.solutions[task_id]
+
+
+def changes_the_world(step: Step) -> bool:
+    return step.call is not None and step.call not in LOOKUPS
+
+
+def replay(task_id: str, steps: Sequence[Step]) -> Outcome:
     """An agent that follows these steps, with the scripted customer."""
-    return await play(task, ScriptAgent(steps))
+    return asyncio.run(_play(TASKS[task_id], ScriptAgent(steps)))
 
 
-async def play(task: SuiteTask, agent: Agent) -> Replay:
+@cache
+def replay_of(task_id: str, policy: str, fails: bool = False) -> Outcome:
+    """A scripted agent on the task."""
+    agent = ScriptedAgent.model_validate({"policy": policy})
+    return replay(task_id, script_of(agent, TASKS[task_id], solution_of(task_id), fails))
+
+
+def silence(task_id: str) -> Outcome:
+    return asyncio.run(_play(TASKS[task_id], _Silent()))
+
+
+class _Silent:
+    async def reply(self, messages: Sequence[Message]) -> AgentReply:
+        return AgentReply("")
+
+
+async def _play(task: SuiteTask, agent: ScriptAgent | _Silent) -> Outcome:
     assert DESK.image is not None
     with World.from_image(DESK.image) as world:
-        toolbox = open_toolbox(DESK.tools, world, task.tool_faults, Allowed(), "session")
-        user = ScriptedUser(task)
-        made = await roll_out(task, agent, user, toolbox, world, clock=VirtualClock(), max_steps=30)
-    evidence = Evidence(made.messages, made.before, made.after, None)
-    return Replay(made, await verify(task.checks, task.combine, evidence, Outside(Allowed())))
+        box = open_toolbox(DESK.tools, world, task.tool_faults, Allowed(), "session")
+        made = await roll_out(task, agent, ScriptedUser(task), box, world, clock=VirtualClock(), max_steps=30)
+    checks = await verify(task.checks, task.combine, Evidence(made.messages, made.before, made.after, None), NOWHERE)
+    failed = tuple(f"{check.verifier}: {check.evidence}" for check in checks[:-1] if check.passed is not True)
+    answers = [json.loads(message.content) for message in made.messages if message.role == "tool"]
+    errors = tuple(answer["error"] for answer in answers if "error" in answer)
+    return Outcome(checks[-1].passed, failed, errors, made)
+
+
+def holds(rule: Rule, *said: str) -> bool | None:
+    """Whether a rule about text holds where an agent said this, a message each."""
+    messages = tuple(Message(role="assistant", content=text) for text in said)
+    return asyncio.run(verify([rule], "all", Evidence(messages, None, None, None), NOWHERE))[-1].passed
+
+
+def rule_named(task_id: str, name: str) -> Rule:
+    [rule] = [rule for rule in TASKS[task_id].checks if rule.name == name]
+    return rule
+
+
+def call(tool: str, **arguments: Any) -> Step:
+    return Step(call=tool, args=arguments)

@@ -145,16 +145,18 @@ def plan_lines(planned: RunPairResult) -> Iterator[str]:
     for role, where in planned.asked_at.items():
         yield f"{role}: {where}"
     for use in run.plan:
-        yield f"{use.role} {use.model}: {_planned_calls(use)}"
+        form = f", {use.form}" if use.form else ""
+        yield f"{use.role} {use.model}{form}: {use.calls} calls{'' if use.form else ' at most'}, {_planned_cost(use)}"
 
 
-def _planned_calls(use: RolePlan) -> str:
+def _planned_cost(use: RolePlan) -> str:
+    if 0 in {use.most_cost, use.about_cost}:
+        return "at no cost"
     if use.most_cost is not None:
-        return f"{use.calls} calls, at most {use.most_cost:.4f} USD (longest replies, no second tries)"
+        return f"at most {use.most_cost:.4f} USD (longest replies, no second tries)"
     if use.about_cost is not None:
-        about = "calls" if use.role == "judge" else "calls at most"
-        return f"{use.calls} {about}, about {use.about_cost:.4f} USD (episodes of usual length)"
-    return f"{use.calls} calls{'' if use.role == 'judge' else ' at most'}, cost not known"
+        return f"about {use.about_cost:.4f} USD (episodes of usual length)"
+    return "cost not known"
 
 
 def _pairs(number: int) -> str:

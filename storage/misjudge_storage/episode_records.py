@@ -8,16 +8,29 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, text
 
+from misjudge_storage.summary_records import sums_of
+from misjudge_storage.summary_values import Sums
+
 
 class AgentEpisodes(NamedTuple):
-    """Episodes of one agent by success; `ends` and `flags` count how they ended and what simulated users did wrong."""
+    """Episodes of one agent. `success` holds the successes among those of known outcome, as sums over tasks.
+
+    `ends` and `flags` count how they ended and what simulated users did wrong, the most frequent first. `simulated`:
+    whether any of them is made up.
+    """
 
     agent: str
-    succeeded: int
-    failed: int
-    unknown: int
+    episodes: int
+    success: Sums
     ends: dict[str, int]
     flags: dict[str, int]
+    simulated: bool
+
+
+class _Ends(NamedTuple):
+    ends: Counter[str]
+    flags: Counter[str]
+    simulated: bool
 
 
 def success_of(connection: Connection, trajectory_id: str) -> bool | None:
@@ -28,22 +41,39 @@ def success_of(connection: Connection, trajectory_id: str) -> bool | None:
 
 
 def agent_episodes(connection: Connection, audit_id: str) -> list[AgentEpisodes]:
-    """The episodes of each agent of the audit."""
-    query = text("""
-        SELECT o.agent, o.success, t.end_reason, t.flags_json, COUNT(*) AS number
-        FROM trajectory_outcomes o JOIN trajectories t ON t.trajectory_id = o.trajectory_id
-        WHERE o.audit_id = :audit GROUP BY o.agent, o.success, t.end_reason, t.flags_json ORDER BY o.agent
+    """The episodes of each agent of the audit, by its name."""
+    query = text(f"""
+        WITH by_task AS (
+            SELECT agent, COUNT(*) AS episodes, COALESCE(SUM(success), 0) AS k_success, COUNT(success) AS n_success
+            FROM trajectory_outcomes WHERE audit_id = :audit GROUP BY agent, task_id
+        )
+        SELECT agent, SUM(episodes), {sums_of("success")} FROM by_task GROUP BY agent ORDER BY agent
     """)
-    success: dict[str, Counter[int | None]] = {}
-    ends: dict[str, Counter[str]] = {}
-    flags: dict[str, Counter[str]] = {}
+    ends = _ends(connection, audit_id)
+    found = []
+    for agent, episodes, *sums in connection.execute(query, {"audit": audit_id}):
+        known = ends[agent]
+        counted = Sums(*map(int, sums))
+        found.append(
+            AgentEpisodes(agent, int(episodes), counted, _ordered(known.ends), _ordered(known.flags), known.simulated)
+        )
+    return found
+
+
+def _ends(connection: Connection, audit_id: str) -> dict[str, _Ends]:
+    query = text("""
+        SELECT agent, end_reason, flags_json, MAX(CASE WHEN simulated THEN 1 ELSE 0 END) AS simulated, COUNT(*) AS number
+        FROM trajectories WHERE audit_id = :audit GROUP BY agent, end_reason, flags_json
+    """)
+    found: dict[str, _Ends] = {}
     for row in connection.execute(query, {"audit": audit_id}):
-        success.setdefault(row.agent, Counter())[row.success] += row.number
-        ends.setdefault(row.agent, Counter())[row.end_reason or "not stated"] += row.number
-        flagged = flags.setdefault(row.agent, Counter())
+        ends, flags, simulated = found.get(row.agent, _Ends(Counter(), Counter(), False))
+        ends[row.end_reason or "not stated"] += row.number
         for flag in json.loads(row.flags_json or "[]"):
-            flagged[flag] += row.number
-    return [
-        AgentEpisodes(agent, found[1], found[0], found[None], dict(ends[agent]), dict(flags[agent]))
-        for agent, found in success.items()
-    ]
+            flags[flag] += row.number
+        found[row.agent] = _Ends(ends, flags, simulated or bool(row.simulated))
+    return found
+
+
+def _ordered(counted: Counter[str]) -> dict[str, int]:
+    return dict(sorted(counted.items(), key=lambda one: (-one[1], one[0])))

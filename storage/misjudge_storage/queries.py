@@ -71,11 +71,33 @@ def read_one(connection: Connection, audit_id: str, kind: str, identity: str) ->
 
 
 def read_pair_rows(connection: Connection, audit_id: str, pair_id: str) -> list[Fields]:
-    """The rows of `audit_pairs` for one pair: one a judge, each saying whether its judge is simulated."""
+    """The rows of `audit_pairs` for one pair: one a judge, each saying whether that judge or an episode is simulated."""
     query = text("SELECT * FROM audit_pairs WHERE audit_id = :audit AND pair_id = :pair ORDER BY judge")
     typed = query.columns(created_at=tables.UtcDateTime())
     rows = [fields(row) for row in connection.execute(typed, {"audit": audit_id, "pair": pair_id}).mappings()]
-    return [{**row, "simulated": is_simulated(connection, audit_id, row["judge_fingerprint"])} for row in rows]
+    made_up = has_simulated_sides(connection, audit_id, pair_id)
+    return [
+        {**row, "simulated": made_up or is_simulated(connection, audit_id, row["judge_fingerprint"])} for row in rows
+    ]
+
+
+def has_simulated_sides(connection: Connection, audit_id: str, pair_id: str) -> bool:
+    """Whether an episode of this pair is made up."""
+    pairs, trajectories = tables.table(tables.Pair), tables.table(tables.Trajectory)
+    sides = trajectories.c.trajectory_id.in_((pairs.c.trajectory_a, pairs.c.trajectory_b))
+    query = (
+        select(trajectories.c.trajectory_id)
+        .join_from(pairs, trajectories, sides)
+        .where(pairs.c.audit_id == audit_id, pairs.c.pair_id == pair_id, trajectories.c.simulated)
+    )
+    return connection.scalar(query.limit(1)) is not None
+
+
+def is_made_up(connection: Connection, trajectory_id: str) -> bool:
+    """Whether this episode is made up."""
+    trajectories = tables.table(tables.Trajectory)
+    query = select(trajectories.c.simulated).where(trajectories.c.trajectory_id == trajectory_id)
+    return bool(connection.scalar(query))
 
 
 def is_simulated(connection: Connection, audit_id: str, judge_id: str | None) -> bool:

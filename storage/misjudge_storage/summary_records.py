@@ -16,6 +16,7 @@ from sqlalchemy import Connection, text
 
 from misjudge_storage.summary_values import (
     AgentMeans,
+    AgentSatisfaction,
     Group,
     GroupCounts,
     JudgeFacts,
@@ -62,6 +63,8 @@ MEASURES: Mapping[str, tuple[str, str]] = {
 TALLIES: Mapping[str, str] = {
     "pairs": "1",
     "decidable": "decidable",
+    "gold_tie": _when("gold = 'tie'"),
+    "gold_unknown": _when("gold IS NULL"),
     "scored": _when("status <> 'unscored'"),
     "tie": _when("status = 'tie'"),
     "inconsistent": _when("status = 'inconsistent'"),
@@ -121,8 +124,9 @@ def reduce_audit(connection: Connection, audit_id: str) -> None:
 
 def pair_totals(connection: Connection) -> PairTotals:
     """Distinct pairs of the reduced audit."""
-    query = f"SELECT COUNT(DISTINCT pair_id), COUNT(DISTINCT CASE WHEN decidable = 1 THEN pair_id END) FROM {REDUCED}"
-    return PairTotals(*connection.execute(text(query)).one())
+    kinds = ("decidable = 1", "gold = 'tie'", "gold IS NULL")
+    counted = ", ".join(f"COUNT(DISTINCT CASE WHEN {kind} THEN pair_id END)" for kind in kinds)
+    return PairTotals(*connection.execute(text(f"SELECT COUNT(DISTINCT pair_id), {counted} FROM {REDUCED}")).one())
 
 
 def group_counts(connection: Connection) -> dict[Group, GroupCounts]:
@@ -148,7 +152,7 @@ def bucket_counts(connection: Connection, *, graded_rewards: bool) -> dict[Group
 def _counts(connection: Connection, source: str, groups: Sequence[str]) -> dict[Group, GroupCounts]:
     by = ", ".join(groups)
     inner = ", ".join(f"SUM({k}) AS k_{name}, SUM({n}) AS n_{name}" for name, (k, n) in MEASURES.items())
-    outer = ", ".join(_sums(measure) for measure in MEASURES)
+    outer = ", ".join(sums_of(measure) for measure in MEASURES)
     named = ", ".join(f"SUM({tally}) AS c_{name}" for name, tally in TALLIES.items())
     summed = ", ".join(f"SUM(c_{name})" for name in TALLIES)
     query = f"""
@@ -166,8 +170,8 @@ def _counts(connection: Connection, source: str, groups: Sequence[str]) -> dict[
     return found
 
 
-def _sums(measure: str) -> str:
-    """The columns of `Sums`, over the tasks of a measure's k and n."""
+def sums_of(measure: str) -> str:
+    """The columns of `Sums`, from rows that hold one task's `k_measure` and `n_measure` each."""
     k, n = f"k_{measure}", f"n_{measure}"
     return (
         f"SUM(CASE WHEN {n} > 0 THEN 1 ELSE 0 END), SUM({k}), SUM({n}), SUM({k} * {k}), SUM({k} * {n}), SUM({n} * {n})"
@@ -211,34 +215,50 @@ def unscored_reasons(connection: Connection, audit_id: str) -> dict[str, dict[st
     return dict(found)
 
 
+_SCORED_AND_KNOWN = """
+    scores AS (
+        SELECT judge_id, trajectory_id, AVG(score) AS score FROM verdicts
+        WHERE audit_id = :audit AND trajectory_id IS NOT NULL AND score IS NOT NULL
+        GROUP BY judge_id, trajectory_id
+    ),
+    known AS (
+        SELECT s.judge_id, o.agent, o.task_id, 1 - o.success AS failed,
+            CASE WHEN j.better = 'higher' AND s.score >= j.threshold THEN 1
+                WHEN j.better = 'lower' AND s.score <= j.threshold THEN 1 ELSE 0 END AS satisfied
+        FROM scores s
+        JOIN judges j ON j.audit_id = :audit AND j.judge_id = s.judge_id
+        JOIN trajectory_outcomes o ON o.trajectory_id = s.trajectory_id AND o.audit_id = :audit
+        WHERE o.success IS NOT NULL
+    )
+"""
+"""Trajectories with satisfaction and outcome."""
+
+
 def satisfaction_sums(connection: Connection, audit_id: str) -> dict[str, SatisfactionSums]:
     """Judge id → failures among all scored trajectories, and among the satisfied, as sums over tasks."""
     query = f"""
-        WITH scores AS (
-            SELECT judge_id, trajectory_id, AVG(score) AS score FROM verdicts
-            WHERE audit_id = :audit AND trajectory_id IS NOT NULL AND score IS NOT NULL
-            GROUP BY judge_id, trajectory_id
-        ),
-        known AS (
-            SELECT s.judge_id, o.task_id, 1 - o.success AS failed,
-                CASE WHEN j.better = 'higher' AND s.score >= j.threshold THEN 1
-                    WHEN j.better = 'lower' AND s.score <= j.threshold THEN 1 ELSE 0 END AS satisfied
-            FROM scores s
-            JOIN judges j ON j.audit_id = :audit AND j.judge_id = s.judge_id
-            JOIN trajectory_outcomes o ON o.trajectory_id = s.trajectory_id AND o.audit_id = :audit
-            WHERE o.success IS NOT NULL
-        ),
+        WITH {_SCORED_AND_KNOWN},
         by_task AS (
             SELECT judge_id, task_id, SUM(failed) AS k_all, COUNT(*) AS n_all,
                 SUM(failed * satisfied) AS k_satisfied, SUM(satisfied) AS n_satisfied
             FROM known GROUP BY judge_id, task_id
         )
-        SELECT judge_id, {_sums("all")}, {_sums("satisfied")} FROM by_task GROUP BY judge_id
+        SELECT judge_id, {sums_of("all")}, {sums_of("satisfied")} FROM by_task GROUP BY judge_id
     """
     return {
         row[0]: SatisfactionSums(Sums(*map(int, row[1:7])), Sums(*map(int, row[7:13])))
         for row in connection.execute(text(query), {"audit": audit_id})
     }
+
+
+def agent_satisfaction(connection: Connection, audit_id: str) -> list[AgentSatisfaction]:
+    """Satisfied and failed episodes of each agent by judge, by the threshold of its scale."""
+    query = f"""
+        WITH {_SCORED_AND_KNOWN}
+        SELECT judge_id, agent, SUM(satisfied), SUM(failed * satisfied) FROM known
+        GROUP BY judge_id, agent ORDER BY judge_id, agent
+    """
+    return [AgentSatisfaction(*row) for row in connection.execute(text(query), {"audit": audit_id})]
 
 
 def satisfaction_scores(connection: Connection, audit_id: str) -> list[ScoreCount]:
@@ -361,9 +381,3 @@ def stated_tokens(connection: Connection, audit_id: str) -> StatedTokens:
         WHERE audit_id = :audit AND (input_tokens IS NOT NULL OR output_tokens IS NOT NULL)
     """
     return StatedTokens(*connection.execute(text(query), {"audit": audit_id}).one())
-
-
-def has_simulated_episodes(connection: Connection, audit_id: str) -> bool:
-    """Whether any episode of the audit is simulated."""
-    query = "SELECT COUNT(*) FROM trajectories WHERE audit_id = :audit AND simulated"
-    return bool(connection.scalar(text(query), {"audit": audit_id}))

@@ -27,10 +27,15 @@ class Group(NamedTuple):
 
 
 class GroupCounts(NamedTuple):
-    """Pairs of a group by how they ended, and the sums of each measure by its name (see `MEASURES`)."""
+    """Pairs of a group by how they ended, and the sums of each measure by its name (see `MEASURES`).
+
+    Gold says A or B of the `decidable` ones, tie of `gold_tie`, and nothing of `gold_unknown`.
+    """
 
     pairs: int
     decidable: int
+    gold_tie: int
+    gold_unknown: int
     scored: int
     tie: int
     inconsistent: int
@@ -66,6 +71,15 @@ class SatisfactionSums(NamedTuple):
 
     everyone: Sums
     satisfied: Sums
+
+
+class AgentSatisfaction(NamedTuple):
+    """Episodes of one agent with score and outcome that satisfied this judge, and how many of them failed."""
+
+    judge_id: str
+    agent: str
+    satisfied: int
+    satisfied_failed: int
 
 
 class AgentMeans(NamedTuple):
@@ -121,10 +135,12 @@ class StatedTokens(NamedTuple):
 
 
 class PairTotals(NamedTuple):
-    """Pairs of the audit, whoever judged them."""
+    """Pairs of the audit, whoever judged them, by what gold says of them."""
 
     pairs: int
     decidable: int
+    gold_tie: int
+    gold_unknown: int
 
 
 class Provenance(NamedTuple):

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr, ValidationError
 
-from command import ROOTS, environment
+from command import ROOTS, Misjudge, command, environment, launcher
 from misjudge_server.simulate import SimulateRequest, serve_simulated
 from misjudge_storage.errors import InvalidInput
 from misjudge_tools.episodes.settings import Allowed
@@ -25,10 +25,11 @@ from misjudge_tools.gateway.simulated import SimulatedServer
 posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")
 OPENING = "Write a haiku about rain."
 # A shell that starts the tests in the background would let them, and what they start, ignore it.
+HEEDED = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
 SERVE = f"""
-import signal, sys
+import sys
 sys.path[len(sys.path):] = {ROOTS!r}
-signal.signal(signal.SIGINT, signal.default_int_handler)
+{HEEDED}
 from misjudge_server.simulate import SimulateRequest, serve_simulated
 from misjudge_tools.episodes.settings import Allowed
 serve_simulated(SimulateRequest.model_validate_json(sys.argv[1]), Allowed())
@@ -69,9 +70,9 @@ async def end_of(process: Process) -> tuple[int | None, str]:
     return process.returncode, err.decode()
 
 
-async def ask(base_url: str, model: str) -> Exchange:
+async def ask(base_url: str, model: str, max_attempts: int = 4) -> Exchange:
     gateways = Gateways()
-    gateway = gateways.at(Endpoint(base_url=base_url, key=SecretStr("simulated")))
+    gateway = gateways.at(Endpoint(base_url=base_url, key=SecretStr("simulated"), max_attempts=max_attempts))
     exchange = await gateway.ask(Call(model=model, messages=(ChatTurn(role="user", content=OPENING),)))
     await gateways.aclose()
     return exchange
@@ -103,10 +104,7 @@ async def test_what_is_planted_is_in_force(suite: Path) -> None:
     process = await started(suite, errors=1.0, skill=0.0)
     try:
         base_url = (await said_by(process))[1].removeprefix("TAOTOKEN_BASE_URL=")
-        gateways = Gateways()
-        gateway = gateways.at(Endpoint(base_url=base_url, key=SecretStr("simulated"), max_attempts=1))
-        exchange = await gateway.ask(Call(model="m", messages=(ChatTurn(role="user", content=OPENING),)))
-        await gateways.aclose()
+        exchange = await ask(base_url, "m", max_attempts=1)
         assert type(exchange.error).__name__ == "ProviderFailed"
     finally:
         process.terminate()
@@ -136,3 +134,68 @@ def test_a_suite_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
 def test_what_cannot_be_planted_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         SimulateRequest.model_validate(wrong)
+
+
+# ---- the command line
+
+
+@posix
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_the_command_plants_what_its_options_say_in_a_suite_of_one_s_own(
+    suite: Path, number: signal.Signals
+) -> None:
+    options = ("--port", "0", "--suite", suite.name, "--skill", "0", "--requests-per-minute", "1", "--seed", "3")
+    program = (*launcher(HEEDED), "simulate", *options)
+    process = await asyncio.create_subprocess_exec(
+        *program, cwd=suite.parent, env=environment(), stdout=PIPE, stderr=PIPE
+    )
+    try:
+        lines = await said_by(process)
+        assert "on the suite haiku" in lines[4] and lines[4].endswith("any other name is right in 0 of the tasks.")
+        base_url = lines[1].removeprefix("TAOTOKEN_BASE_URL=")
+        first, second = await ask(base_url, "gpt-x"), await ask(base_url, "diligent", max_attempts=1)
+        assert first.text and "rain" not in (first.text or "").lower()
+        assert type(second.error).__name__ == "RateLimited"
+        process.send_signal(number)
+        assert await end_of(process) == (0, "misjudge: the simulated gateway has ended.\n")
+    finally:
+        with suppress(ProcessLookupError):
+            process.kill()
+
+
+BAD_OPTIONS: dict[str, tuple[list[str], str]] = {
+    "a share above 1": (["--noise", "1.5"], "'noise' cannot be used"),
+    "a share below 0": (["--near-noise=-0.1"], "'near_noise' cannot be used"),
+    "no number": (["--skill", "nan"], "'skill' cannot be used"),
+    "a port": (["--port", "65536"], "'port' cannot be used"),
+    "no requests at all": (["--requests-per-minute", "0"], "'requests_per_minute' cannot be used"),
+    "endless latency": (["--latency-ms", "inf"], "'latency_ms' cannot be used"),
+    "a suite that is not there": (["--suite", "nowhere"], "There is no such suite."),
+    "a folder without tasks": (["--suite", "empty"], "There is no such suite."),
+    "a suite that cannot be read": (["--suite", "broken"], "tasks.jsonl, line 1: "),
+}
+
+
+@pytest.mark.parametrize("case", BAD_OPTIONS)
+def test_an_option_that_cannot_be_used_is_one_sentence(misjudge: Misjudge, folder: Path, case: str) -> None:
+    options, said = BAD_OPTIONS[case]
+    for name, content in (("empty", None), ("broken", "{}\n")):
+        folder.joinpath(name).mkdir()
+        if content is not None:
+            folder.joinpath(name, "tasks.jsonl").write_text(content, encoding="utf-8")
+    failed = misjudge("simulate", *options)
+    assert (failed.code, failed.out) == (1, "")
+    assert failed.err.startswith("misjudge: ") and failed.err.count("\n") == 1
+    assert said in failed.err
+
+
+async def test_a_taken_port_fails_the_command_with_one_sentence(suite: Path) -> None:
+    async with SimulatedServer() as server:
+        port = server.base_url.split(":")[2].removesuffix("/v1")
+        program = command("simulate", "--port", port, "--suite", suite.name)
+        process = await asyncio.create_subprocess_exec(
+            *program, cwd=suite.parent, env=environment(), stdout=PIPE, stderr=PIPE
+        )
+        code, err = await end_of(process)
+    assert code == 1
+    assert err.startswith(f"misjudge: Port {port} cannot be had") and err.count("\n") == 1

@@ -15,7 +15,7 @@ from misjudge_storage.ingest import LOOKUP, ingest
 from misjudge_storage.judging_records import Kept
 from misjudge_storage.planned_pairs import make_pairs, other_setups, plan_pairs, stored_subjects
 from misjudge_storage.run_records import create_run
-from rollout_builders import claimed, episode_made, planned_pair, put, rollout_run
+from rollout_builders import Bucket, claimed, episode_made, planned_pair, put, rollout_run
 
 
 def found(store: Store, query: str, **values: Any) -> list[tuple[Any, ...]]:
@@ -87,7 +87,7 @@ def test_only_the_pairs_of_the_trajectories_asked_for_are_made(any_store: Store)
     assert pairs(any_store) == ["t0:x|y", "t1:x|y"]
 
 
-@pytest.mark.parametrize("stored_as", ["other sides", "near"])
+@pytest.mark.parametrize("stored_as", ["other sides", "near instead of wide"])
 def test_a_pair_that_is_stored_otherwise_is_a_conflict_and_nothing_is_stored(any_store: Store, stored_as: str) -> None:
     run = rollout_run(any_store, bucket="near")
     put(any_store, claimed(any_store, run), episode_made(run, "x"), episode_made(run, "y"))
@@ -100,7 +100,7 @@ def test_a_pair_that_is_stored_otherwise_is_a_conflict_and_nothing_is_stored(any
     ):
         other = create_run(connection, run.audit_id, "run_pair", "{}", None, run.cells)
         sides = (y, x) if stored_as == "other sides" else (x, y)
-        bucket = "near" if stored_as == "other sides" else "wide"
+        bucket: Bucket = "near" if stored_as == "other sides" else "wide"
         fresh = planned_pair(run.audit_id, "fresh", x, y)
         plan_pairs(connection, other, [fresh, planned_pair(run.audit_id, "t0:x|y", *sides, bucket=bucket)])
     assert {table: found(any_store, f"SELECT COUNT(*) FROM {table}") for table in tables} == before

@@ -71,7 +71,11 @@ def test_a_rollout_is_stored_with_its_checks_and_calls_in_one_commit(any_store: 
     run = rollout_run(any_store)
     keep = partial(store_results, lease=claimed(any_store, run))
     part = Check(verifier="state: SELECT …", source="verifier", scope="part", passed=False)
-    facts = {"seed": 2**31 + 5, "flags": ("leaked_criteria", "scored"), "changes": '{"first":[],"number":0}'}
+    facts: dict[str, Any] = {
+        "seed": 2**31 + 5,
+        "flags": ("leaked_criteria", "scored"),
+        "changes": '{"first":[],"number":0}',
+    }
     made = episode_made(run, "x", checks=[part, passed(False)], logs=[turn(run, "x", 1), turn(run, "x", 2)], **facts)
     before = any_store.writer.commits
     kept = any_store.writer.submit_part(keep, made).result()
@@ -137,7 +141,12 @@ def test_replies_of_earlier_tries_come_back_by_their_keys(any_store: Store) -> N
     run, again = rollout_run(any_store), rollout_run(any_store, made_elsewhere=("x",))
     now = utc_now()
     x = run.trajectory("x")
-    said = {"raw_output": "hi", "parsed_json": '{"tool_calls":[]}', "input_tokens": 7, "output_tokens": 2}
+    said: dict[str, Any] = {
+        "raw_output": "hi",
+        "parsed_json": '{"tool_calls":[]}',
+        "input_tokens": 7,
+        "output_tokens": 2,
+    }
     logs = [
         turn(run, "x", 1, reply_key="k1", created_at=now.isoformat(), **said),
         turn(again, "x", 1, reply_key="k1", created_at=(now + MINUTE).isoformat(), raw_output="said later"),

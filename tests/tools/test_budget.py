@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from loopback import VirtualClock
 from misjudge_storage.errors import InvalidInput
 from misjudge_storage.types import Role
+from misjudge_tools.gateway.billing import Used
 from misjudge_tools.gateway.pricing import Pricing
 from misjudge_tools.gateway.settings import Price
 from misjudge_tools.runs.budget import (
@@ -25,7 +26,6 @@ from misjudge_tools.runs.budget import (
     Refusal,
     Reservation,
     Spent,
-    Used,
     refuse_unpriced,
     upper_bound,
 )

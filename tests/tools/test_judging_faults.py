@@ -21,11 +21,11 @@ from misjudge_storage.run_records import RunRow
 from misjudge_storage.summary_records import unscored_reasons
 from misjudge_tools.deps import Deps
 from misjudge_tools.judge import judge
-from misjudge_tools.runs.run_session import RunSession
 from misjudge_tools.manage_runs import manage_runs
 from misjudge_tools.read_record import read_record
 from misjudge_tools.requests import JudgeRequest, RecordRequest, RunsRequest, SummarizeRequest
 from misjudge_tools.results import JudgeResult, RunReport
+from misjudge_tools.runs.run_session import RunSession
 from misjudge_tools.runs.worker import OpenSession
 from misjudge_tools.summarize_audit import summarize_audit
 from operations import (

@@ -289,13 +289,13 @@ async def test_what_model_rules_may_ask_is_planned_too(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db", PAID, episodes=SHOP) as deps:
         result = await ran(deps, suite=folder, judge=None, dry_run=True, satisfaction=False)
         assert [(role.role, role.calls) for role in result.run.plan] == [("success_check", 4), ("judge", 2)]
-        many = {"suite": folder, "judge": None, "trials": 40, "satisfaction": False}
+        many: dict[str, Any] = {"suite": folder, "judge": None, "trials": 40, "satisfaction": False}
         await refused(deps, "up to 240 calls", **many)
 
 
 async def test_more_than_200_possible_paid_calls_need_a_limit(tmp_path: Path, suite: str) -> None:
     async with opened(tmp_path / "s.db", PAID, episodes=SHOP) as deps:
-        live = {"suite": suite, "agents": ["strong", "weak"], "user": "scripted"}
+        live: dict[str, Any] = {"suite": suite, "agents": ["strong", "weak"], "user": "scripted"}
         await refused(deps, r"up to 240 calls to a gateway .* max_calls=240", **live)
         most = 2 * 4 * 30 + 2 * 4 * 12 * 2
         await refused(deps, f"up to {most} calls", suite=suite, agents=["strong", "weak"])
@@ -312,7 +312,7 @@ async def test_more_than_200_possible_paid_calls_need_a_limit(tmp_path: Path, su
 async def test_a_limit_in_usd_needs_the_price_of_every_role(tmp_path: Path, suite: str, role: str, limit: str) -> None:
     async with opened(tmp_path / "s.db", without_price(role), episodes=SHOP) as deps:
         named = {"agent": "diligent", "user_sim": "simulated-user", "judge": "simulated-judge"}[role]
-        given = {"suite": suite, "agents": ["plain", "weak"], "judge": None, limit: 5}
+        given: dict[str, Any] = {"suite": suite, "agents": ["plain", "weak"], "judge": None, limit: 5}
         await refused(deps, f"^{limit} cannot be kept: the price of '{named}' is not known", **given)
         await refused(deps, f"^{limit} cannot be kept", dry_run=True, **given)
 

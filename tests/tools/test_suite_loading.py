@@ -190,7 +190,7 @@ SENTENCES: dict[str, tuple[list[Any], str]] = {
     "a broken pattern": (checked({"kind": "regex", "value": f"({CANARY}"}), "is not a valid Python regular expression"),
     "a broken schema": (
         checked({"kind": "json_schema", "value": {"properties": {"a": {"type": CANARY}}}}),
-        "checks.0.value is no valid JSON Schema (draft 2020-12), see 'properties.a.type' in it.",
+        "checks.0.value cannot be used: it is no valid JSON Schema, see 'properties.a.type' in it.",
     ),
     "a schema from elsewhere": (
         checked({"kind": "json_schema", "value": {"$ref": "http://127.0.0.1:1/x"}}),

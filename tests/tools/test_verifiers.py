@@ -344,17 +344,22 @@ def test_the_first_match_is_labelled_with_its_group_or_itself() -> None:
     assert first_match(r"y", "x") is None
 
 
+def deep(levels: int) -> dict[str, Any]:
+    schema: dict[str, Any] = {}
+    for _ in range(levels):
+        schema = {"items": schema}
+    return schema
+
+
 @pytest.mark.parametrize(
     "values",
     [
         {"kind": "regex", "value": "("},
         {"kind": "regex", "value": ""},
         {"kind": "number_range", "value": "a{5000}{5000}"},
-        {"kind": "number_range", "value": "a", "low": 2, "high": 1},
-        {"kind": "length", "unit": "words", "at_least": 2, "at_most": 1},
-        {"kind": "tool_called", "value": "a", "at_least": 2, "at_most": 1},
         {"kind": "json_schema", "value": {"type": "nothing"}},
         {"kind": "json_schema", "value": {"items": {"pattern": "("}}},
+        {"kind": "json_schema", "value": deep(2000)},
         {"kind": "json_schema", "value": {"allOf": [{"patternProperties": {"a": {}}}]}},
         {"kind": "says", "facts": []},
         {"kind": "says", "facts": [[]]},

@@ -13,8 +13,8 @@ from misjudge_storage.rows import audit_id, judge_fingerprint
 from misjudge_storage.run_records import PlannedCell
 from misjudge_storage.types import Episode, Message, PairKey, Record, Task, Trajectory
 from misjudge_tools.deps import Deps
-from misjudge_tools.interchange.messages import read_messages
 from misjudge_tools.gateway.ways import asked_at
+from misjudge_tools.interchange.messages import read_messages
 from misjudge_tools.judging.choice import JudgingSpec, choose_judge, judge_of
 from misjudge_tools.requests import JudgeRequest, Transcript
 from misjudge_tools.results import MARK, JudgeResult, RunReport

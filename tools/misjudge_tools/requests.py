@@ -113,7 +113,8 @@ class RunPairRequest(JudgingRequest):
     """Agents on tasks, compared: run live on a suite, or two recorded trajectories of one task."""
 
     suite: Annotated[
-        str | None, Field(min_length=1, max_length=1000, description="Live: support_desk (default) or a suite's folder.")
+        str | None,
+        Field(min_length=1, max_length=1000, description="Live: support_desk (default) or a suite's folder."),
     ] = None
     agents: Annotated[
         list[str] | None,

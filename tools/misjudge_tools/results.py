@@ -8,12 +8,19 @@ from urllib.parse import quote
 from pydantic import Field
 
 from misjudge_storage.types import Form, Value
+from misjudge_tools.summary.values import AgentOutcome
 
 SCHEME = "misjudge://"
 
 MARK = "SIMULATED: made up by a simulated judge, no real model was asked"
 MARK_EPISODES = "SIMULATED: scripted or simulated agents and customers made these episodes"
 MARK_IN_PART = "SIMULATED in part: what simulated judges say is made up, no real model was asked for it"
+
+
+def marks(*found: str | None) -> str | None:
+    """The marks that hold as one text, None where none does."""
+    return "; ".join(mark for mark in found if mark) or None
+
 
 LIMIT_REACHED = "limit reached: "
 """How the reason of a run begins that ended at a limit that its caller had set."""
@@ -52,10 +59,14 @@ class ErrorSeen(Value):
 
 
 class RolePlan(Value):
-    """What a role is going to do: calls at most, and USD, at most or about; None where a price is not known."""
+    """What a role is going to do: calls at most, and USD, at most or about; None where a price is not known.
+
+    `form` is that of a judge.
+    """
 
     role: str
     model: str
+    form: Form | None = None
     calls: int
     most_cost: float | None = None
     about_cost: float | None = None
@@ -148,19 +159,6 @@ class PairOutcome(Value):
     a: SideOutcome
     b: SideOutcome
     verdicts: tuple[VerdictShown, ...] = ()
-
-
-class AgentOutcome(Value):
-    """Episodes of one agent in the audit by success; `unknown` ones leave every rate. `ends` and `flags` count how
-    they ended and what simulated users did wrong in them.
-    """
-
-    agent: str
-    succeeded: int
-    failed: int
-    unknown: int
-    ends: dict[str, int] = Field(default_factory=dict)
-    flags: dict[str, int] = Field(default_factory=dict)
 
 
 class RunPairResult(Value):

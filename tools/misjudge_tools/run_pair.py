@@ -19,7 +19,15 @@ from misjudge_tools.gateway.ways import asked_at
 from misjudge_tools.judge import given_messages, refuse_same
 from misjudge_tools.judging.choice import choose_judge, judge_of
 from misjudge_tools.requests import RunPairRequest
-from misjudge_tools.results import MARK, MARK_EPISODES, PairOutcome, RunPairResult, RunReport, SideOutcome
+from misjudge_tools.results import (
+    MARK,
+    MARK_EPISODES,
+    PairOutcome,
+    RunPairResult,
+    RunReport,
+    SideOutcome,
+    marks,
+)
 from misjudge_tools.runs import planning
 from misjudge_tools.runs import report as runs
 from misjudge_tools.runs.live_plan import live_plan
@@ -28,6 +36,7 @@ from misjudge_tools.runs.plan import pair_cells
 from misjudge_tools.runs.planning import Plan
 from misjudge_tools.runs.rollout_plan import Cast, pair_id
 from misjudge_tools.runs.spec import RunSpec
+from misjudge_tools.summary.values import AgentOutcome
 
 OPERATION = "run_pair"
 LIVE_ONLY = ("suite", "agents", "tasks", "pairings", "trials", "user", "seed", "satisfaction")
@@ -173,15 +182,16 @@ async def _episode(
 
 def _stored_result(deps: Deps, compared: Compared, run: RunReport) -> RunPairResult:
     audit = audit_id(run.audit)
-    judge = compared.plan.spec.judges[0]
+    judges = {judge.form: judge_fingerprint(judge_of(judge)) for judge in compared.plan.spec.judges}
     pair = None
+    agents: tuple[AgentOutcome, ...] = ()
     with deps.store.read() as connection:
         if len(compared.pair_ids) == 1:
             cell_ids = [cell.cell_id for cell in compared.plan.cells if cell.pair_id is not None]
-            fingerprint = judge_fingerprint(judge_of(judge))
-            pair = pair_outcome(connection, run.audit, audit, compared.pair_ids[0], fingerprint, cell_ids)
-        agents = agent_outcomes(connection, audit, compared.agents) if pair is None else []
-    return _result(deps, compared, run).model_copy(update={"pair": pair, "agents": tuple(agents)})
+            pair = pair_outcome(connection, run.audit, audit, compared.pair_ids[0], judges["pairwise"], cell_ids)
+        if pair is None:
+            agents = agent_outcomes(connection, audit, compared.agents, judges.get("satisfaction"))
+    return _result(deps, compared, run).model_copy(update={"pair": pair, "agents": agents})
 
 
 def _result(deps: Deps, compared: Compared, run: RunReport) -> RunPairResult:
@@ -190,7 +200,7 @@ def _result(deps: Deps, compared: Compared, run: RunReport) -> RunPairResult:
     made = cast is not None and any(agent.simulated for agent in cast.agents)
     return RunPairResult(
         simulated=judged or made,
-        marked="; ".join(mark for mark, holds in ((MARK, judged), (MARK_EPISODES, made)) if holds) or None,
+        marked=marks(MARK if judged else None, MARK_EPISODES if made else None),
         asked_at=_asked_at(deps, compared.plan),
         run=run,
         pairs=len(compared.pair_ids),

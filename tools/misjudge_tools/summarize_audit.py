@@ -10,7 +10,7 @@ from misjudge_storage.engine import Store
 from misjudge_storage.errors import InvalidInput, NotFound
 from misjudge_tools.deps import Deps
 from misjudge_tools.requests import SummarizeRequest
-from misjudge_tools.results import MARK, MARK_IN_PART
+from misjudge_tools.results import MARK, MARK_EPISODES, MARK_IN_PART, marks
 from misjudge_tools.summary.assemble import Entry, audit_sections, entries, judge_sections
 from misjudge_tools.summary.counts import AuditCounts, read_counts
 from misjudge_tools.summary.sections import unfinished_warnings
@@ -33,17 +33,25 @@ def summarize(request: SummarizeRequest, store: Store) -> AuditSummary:
     sections = judge_sections(counts, chosen) if chosen else audit_sections(counts)
     return AuditSummary(
         audit=request.audit,
-        marked=None if not sections.simulated else MARK if chosen else _mark(counts),
+        marked=_marked(counts, chosen),
         judge=chosen.label if chosen else None,
         warnings=unfinished_warnings(counts.unfinished),
-        judges=None if chosen or not found else {e.label: _only(judge_sections(counts, e), request) for e in found},
+        judges=None if chosen or not found else _side_by_side(counts, found, request),
         **dict(_only(sections, request)),
     )
 
 
-def _mark(counts: AuditCounts) -> str:
-    whole = counts.simulated_episodes or all(judge.simulated for judge in counts.judges)
-    return MARK if whole else MARK_IN_PART
+def _marked(counts: AuditCounts, chosen: Entry | None) -> str | None:
+    """What of it is made up: the verdicts of the judges it is of, and the episodes."""
+    made_up = [judge.simulated for judge in counts.judges if chosen is None or judge.label == chosen.judge]
+    judged = None if not any(made_up) else MARK if all(made_up) else MARK_IN_PART
+    return marks(judged, MARK_EPISODES if counts.simulated_episodes else None)
+
+
+def _side_by_side(
+    counts: AuditCounts, found: Sequence[Entry], request: SummarizeRequest
+) -> dict[str, Sections]:
+    return {entry.label: _only(judge_sections(counts, entry, beside=True), request) for entry in found}
 
 
 def _choose(found: Sequence[Entry], request: SummarizeRequest) -> Entry | None:

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from misjudge_storage.errors import InvalidInput
 from misjudge_storage.hashing import canonical, digest, template_hash
-from misjudge_tools.episodes.naming import canonical_name, choose_agent, scripted_named
-from misjudge_tools.episodes.scripted import skill
+from misjudge_tools.episodes.naming import canonical_name, choose_agent
+from misjudge_tools.episodes.scripted import policy_named, skill
 from misjudge_tools.episodes.settings import (
     ChatAgent,
     CommandAgent,
@@ -142,7 +142,7 @@ def _asking(choice: ModelChoice, models: ModelSettings, temperature: float, max_
 def _skill(settings: LiveAgent, asking: Asking | None, stage: Stage) -> float | None:
     """What a script says of itself; a model of a simulated gateway may be named after one."""
     simulated = asking is not None and asking.choice.simulated
-    script = scripted_named(asking.choice.model) if asking is not None and simulated else settings
+    script = policy_named(asking.choice.model) if asking is not None and simulated else settings
     if not isinstance(script, ScriptedAgent):
         return None
     return skill(script, tasks_in(stage.suite, stage.language), stage.suite.solutions)

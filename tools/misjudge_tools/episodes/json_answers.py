@@ -40,8 +40,11 @@ def check_schema(schema: dict[str, Any]) -> dict[str, Any]:
         _validator_class(schema).check_schema(schema)
         for pattern in _patterns(schema):
             group_count(pattern)
-    except (SchemaError, RecursionError):
-        raise ValueError("the schema is not a valid JSON Schema") from None
+    except SchemaError as error:
+        place = ".".join(str(part)[:60] for part in error.absolute_path)
+        raise ValueError(f"it is no valid JSON Schema{f', see {place!r} in it' if place else ''}") from None
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
     return schema
 
 
@@ -73,7 +76,7 @@ def _pattern(_validator: Any, pattern: str, instance: Any, _schema: Any) -> Iter
 def _patterns(schema: Any) -> Iterator[str]:
     if isinstance(schema, dict):
         if isinstance(schema.get("patternProperties"), dict):
-            raise ValueError("the schema of an answer cannot have patternProperties")
+            raise ValueError("the schema of an answer cannot have patternProperties; name the properties")
         if isinstance(schema.get("pattern"), str):
             yield schema["pattern"]
         schema = list(schema.values())

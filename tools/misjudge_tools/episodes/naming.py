@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import difflib
 import re
-from typing import Final, get_args
+from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
 from misjudge_storage.errors import InvalidInput
 from misjudge_storage.types import Name
+from misjudge_tools.episodes.scripted import NEEDS_SHARE, POLICIES, policy_named
 from misjudge_tools.episodes.settings import AgentSettings, ChatAgent, EpisodeSettings, ScriptedAgent
 from misjudge_tools.profiles import ModelSettings
 
 FLAKY: Final = "flaky"
-POLICIES: Final[tuple[str, ...]] = get_args(ScriptedAgent.model_fields["policy"].annotation)
 SHOWN: Final = tuple(f"{FLAKY}:0.95" if policy == FLAKY else policy for policy in POLICIES)
 """The names as people may write them; the share of `flaky` is theirs."""
 
-_SHARE: Final = re.compile(r"[0-9]{1,9}(?:\.[0-9]{0,9})?|\.[0-9]{1,9}", re.ASCII)
 _CLOSE: Final = 0.8
 _NAME: Final[TypeAdapter[str]] = TypeAdapter(Name)
 
@@ -28,7 +27,7 @@ def choose_agent(name: str, episodes: EpisodeSettings, models: ModelSettings) ->
 
     Raises InvalidInput for a name that is nearly one of the shipped agents'.
     """
-    scripted = scripted_named(name)
+    scripted = policy_named(name)
     if scripted is not None:
         return scripted
     if name in episodes.agents:
@@ -49,7 +48,7 @@ def canonical_name(name: str) -> str:
 
     Raises InvalidInput for a share that is none.
     """
-    scripted = scripted_named(name)
+    scripted = policy_named(name)
     if scripted is None or scripted.share is None:
         return name
     return f"{FLAKY}:{scripted.share:.6f}".rstrip("0").rstrip(".")
@@ -60,28 +59,10 @@ def is_scripted(name: str) -> bool:
     return name in POLICIES or name.startswith(f"{FLAKY}:")
 
 
-def scripted_named(name: str) -> ScriptedAgent | None:
-    """The shipped agent of this name, None for any other. Raises InvalidInput for a share that is none."""
-    if not is_scripted(name):
-        return None
-    if not name.startswith(FLAKY):
-        return ScriptedAgent.model_validate({"policy": name})
-    share = name.removeprefix(FLAKY).removeprefix(":")
-    if not _SHARE.fullmatch(share) or float(share) > 1:
-        raise _flaky()
-    return ScriptedAgent(policy="flaky", share=round(float(share), 6))
-
-
-def _flaky() -> InvalidInput:
-    return InvalidInput(
-        f"{FLAKY} needs the share of the tasks that it gets right, from 0 to 1, behind a colon, as in {FLAKY}:0.95."
-    )
-
-
 def _refuse_near_miss(name: str) -> None:
     plain = re.sub(r"[\W_]+", "_", name.casefold()).strip("_")
     if re.fullmatch(rf"{FLAKY}[_\d]*", plain):
-        raise _flaky()
+        raise InvalidInput(NEEDS_SHARE)
     near = difflib.get_close_matches(
         plain[:100], [policy for policy in POLICIES if policy != FLAKY], n=1, cutoff=_CLOSE
     )

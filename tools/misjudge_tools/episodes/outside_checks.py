@@ -33,7 +33,7 @@ def file(rule: FileRule, folder: Path | None) -> Told:
         found = path.stat()
     except (FileNotFoundError, NotADirectoryError):
         return Told(not rule.exists, "there is no such file")
-    except (OSError, RuntimeError):  # of a link that leads to itself
+    except (OSError, RuntimeError, ValueError):  # of a link that leads to itself, and of a NUL
         return Told(False, "the file cannot be reached")
     if not rule.exists:
         return Told(False, "the file exists")

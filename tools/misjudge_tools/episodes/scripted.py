@@ -11,6 +11,7 @@ from typing import Final, get_args
 from misjudge_storage.errors import InvalidInput
 from misjudge_storage.hashing import template_hash
 from misjudge_storage.types import Message, ToolCall
+from misjudge_tools.episodes.rules import NumberRule, RegexRule, Rule
 from misjudge_tools.episodes.settings import ScriptedAgent
 from misjudge_tools.episodes.turns import AgentReply, UserTurn
 from misjudge_tools.suites.model import Fact, Language, Solution, Step, SuiteTask
@@ -18,8 +19,11 @@ from misjudge_tools.suites.model import Fact, Language, Solution, Step, SuiteTas
 POLICIES: Final[tuple[str, ...]] = get_args(ScriptedAgent.model_fields["policy"].annotation)
 """The scripted agents; `flaky` is named with its share."""
 
+NEEDS_SHARE: Final = (
+    "flaky needs the share of the tasks that it gets right, from 0 to 1, behind a colon, as in flaky:0.95."
+)
 _SHARE = re.compile(r"[0-9]{1,9}(?:\.[0-9]{0,9})?|\.[0-9]{1,9}", re.ASCII)
-_EXACT_FORMS = {"length", "format", "regex", "json_schema", "number_range"}
+_EXACT_FORMS = {"length", "format", "json_schema"}
 _SMOOTH: Mapping[Language, str] = {
     "en": (
         "Thank you so much for reaching out, and I am so sorry for the trouble. I am happy to tell you that everything "
@@ -48,7 +52,7 @@ _BLOCKED: Mapping[Language, str] = {"en": "I see. Then I will leave it at that."
 _SENTENCE_END = re.compile(r"(?<=[?!。])\s*|(?<=[.;])\s+|\n+")
 _REQUEST = re.compile(
     r"\?|\b(?:please|could you|can you|would you|tell me|let me know|give me|send me|provide|share|confirm|i need|"
-    r"we need|may i|what|which|when|where|who)\b|(?<!申)请|告诉|告知|提供|需要(?:您|你|知道)|麻烦(?:您|你)"
+    r"we need|may i)\b|(?<!申)请|告诉|告知|提供|需要(?:您|你|知道)|麻烦(?:您|你)"
 )
 _OFFER = re.compile(
     r"(?:anything|something|what) else|any other|else (?:i|we) can|(?:还有|有没有)(?:什么|其他|别的)|其他(?:问题|需要)"
@@ -110,9 +114,7 @@ def policy_named(name: str) -> ScriptedAgent | None:
     policy, _, share = name.partition(":")
     if policy == "flaky":
         if not _SHARE.fullmatch(share) or float(share) > 1:
-            raise InvalidInput(
-                "flaky needs the share of the tasks that it gets right, from 0 to 1, behind a colon, as in flaky:0.95."
-            )
+            raise InvalidInput(NEEDS_SHARE)
         return ScriptedAgent(policy="flaky", share=round(float(share), 6))
     return ScriptedAgent.model_validate({"policy": name}) if name in POLICIES else None
 
@@ -175,9 +177,16 @@ def _wrong(share: float, tasks: int) -> int:
 
 
 def _padded(step: Step, task: SuiteTask) -> Step:
-    if step.say is None or any(rule.kind in _EXACT_FORMS for rule in task.checks):
+    if step.say is None or any(map(_is_of_form, task.checks)):
         return step
     return Step(say=f"{_BEFORE[task.language]}\n\n{step.say}\n\n{_AFTER[task.language]}")
+
+
+def _is_of_form(rule: Rule) -> bool:
+    """Whether more words could break it. A pattern that may be found anywhere is found beside them too."""
+    if isinstance(rule, RegexRule | NumberRule):
+        return rule.where == "answer" or (isinstance(rule, RegexRule) and rule.absent)
+    return rule.kind in _EXACT_FORMS
 
 
 def _sentences(text: str) -> list[str]:

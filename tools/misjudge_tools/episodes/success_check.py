@@ -29,7 +29,7 @@ class SuccessCheck:
     def __init__(self, ask: Ask, params: ModelParams, language: Language, secret: str, trajectory_id: str) -> None:
         self._ask = ask
         self._params = params
-        self._language = language
+        self._language: Language = language
         self._secret = secret
         self._trajectory_id = trajectory_id
         self._asked = 0

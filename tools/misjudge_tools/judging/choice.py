@@ -88,7 +88,8 @@ def _planted(name: str) -> SimulatedBias:
     _, _, stated = name.partition(":")
     if not stated:
         return PLANTED
-    given = dict(part.strip().partition("=")[::2] for part in stated.split(","))
+    parts = [part.strip().partition("=") for part in stated.split(",")]
+    given = {fault: share for fault, _, share in parts}
     try:
         return SimulatedBias.model_validate_strings(given)
     except ValidationError as error:

@@ -130,7 +130,9 @@ def _of_judge(deps: Deps, audit: str, judge: JudgingSpec, cells: Sequence[Planne
         about = None if one is None else one * len(mine)
     elif pricing.known:
         most = _most_cost(deps, judge, pricing, audit, mine)
-    return RolePlan(role="judge", model=label_of(judge), calls=len(mine), most_cost=most, about_cost=about)
+    return RolePlan(
+        role="judge", model=label_of(judge), form=judge.form, calls=len(mine), most_cost=most, about_cost=about
+    )
 
 
 def _most_cost(

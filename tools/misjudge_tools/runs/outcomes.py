@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection
 
-from misjudge_storage import episode_records, judging_records, queries, run_records
+from misjudge_storage import episode_records, judging_records, queries, run_records, summary_records
 from misjudge_storage.engine import Store
 from misjudge_storage.errors import NotFound
 from misjudge_storage.queries import Fields
-from misjudge_tools.results import AgentOutcome, PairOutcome, RunReport, SideOutcome, record_uri
+from misjudge_tools.results import PairOutcome, RunReport, SideOutcome, record_uri
 from misjudge_tools.runs.report import shown_verdicts
-
+from misjudge_tools.summary import sections
+from misjudge_tools.summary.values import AgentOutcome
 
 SHOWN_OF_CHECKS = ("verifier", "scope", "passed", "reward", "evidence")
 
@@ -52,11 +53,13 @@ def _check(check: Fields) -> Fields:
     return shown if check["source"] == "verifier" else {**shown, "source": check["source"]}
 
 
-def agent_outcomes(connection: Connection, audit_id: str, agents: Sequence[str] | None = None) -> list[AgentOutcome]:
-    """Episodes of these agents of the audit (or of all) by success, the best first."""
-    found = episode_records.agent_episodes(connection, audit_id)
-    outcomes = [AgentOutcome(**counted._asdict()) for counted in found if agents is None or counted.agent in agents]
-    return sorted(outcomes, key=lambda one: (-one.succeeded / max(one.succeeded + one.failed, 1), one.agent))
+def agent_outcomes(
+    connection: Connection, audit_id: str, agents: Sequence[str], satisfaction_judge: str | None
+) -> tuple[AgentOutcome, ...]:
+    """Episodes of these agents of the audit by success, the best first, and whether they satisfied this judge."""
+    episodes = [one for one in episode_records.agent_episodes(connection, audit_id) if one.agent in agents]
+    satisfaction = summary_records.agent_satisfaction(connection, audit_id) if satisfaction_judge else []
+    return sections.agent_outcomes(episodes, [row for row in satisfaction if row.judge_id == satisfaction_judge])
 
 
 def outcome_of_run(store: Store, report: RunReport) -> PairOutcome | None:

@@ -129,4 +129,4 @@ def _exchange(stored: StoredCall) -> Exchange:
     read = json.loads(stored.parsed_json or "{}")
     truncated, refused = (read.get(name, False) for name in _FLAGS)
     calls = _CALLS.validate_python(read.get("tool_calls", []))
-    return Exchange(stored.raw_output or "", truncated, refused, (), None, calls)
+    return Exchange(None if refused else stored.raw_output or "", truncated, refused, (), None, calls)

@@ -107,7 +107,9 @@ class RolloutSession:
             "user_sim": user.asking,
             "success_check": self._hands.checker,
         }
-        ways = {role: self._hands.ways[asking.choice] for role, asking in asked.items() if asking is not None}
+        ways: dict[Role, OpenGateway] = {
+            role: self._hands.ways[asking.choice] for role, asking in asked.items() if asking is not None
+        }
         prompts: dict[Role, PromptTemplate] = {"success_check": load_prompt("success_check", language)}
         if user.template is not None:
             prompts["user_sim"] = user.template

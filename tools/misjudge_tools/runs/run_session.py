@@ -24,8 +24,10 @@ class RunSession:
     @property
     def concurrency(self) -> int:
         """How many cells may be in work at a time."""
-        ways = [judge.way.concurrency for judge in self.judges]
-        return max([*ways, *([] if self.rollouts is None else [self.rollouts.concurrency])], default=1)
+        most = [judge.way.concurrency for judge in self.judges]
+        if self.rollouts is not None:
+            most.append(self.rollouts.concurrency)
+        return max(most, default=1)
 
     @property
     def pricings(self) -> list[Pricing]:

@@ -9,12 +9,13 @@ from misjudge_storage.summary_values import Group, GroupCounts, JudgeFacts
 from misjudge_tools.stats.rates import NoData
 from misjudge_tools.summary import sections as make
 from misjudge_tools.summary.counts import AuditCounts, added
-from misjudge_tools.summary.values import Bucket, PairCounts, Sections
+from misjudge_tools.summary.values import AgentOutcome, Bucket, PairCounts, Sections
 
 T = TypeVar("T")
 SEVERAL = NoData(why="There are several judges or subsets: see each under judges, or choose one with judge=LABEL.")
 NO_JUDGE = NoData(why="No judge is stored. Judge the audit, or import verdicts.")
 NO_PAIRS = NoData(why="This judge judged no pair. Judge pairs (form=pairwise), or import verdicts.")
+ONCE = NoData(why="The agents stand once, at the top. Their satisfaction by this judge: choose it with judge=LABEL.")
 WHOLE_ONLY = NoData(why="Given for the judge as a whole, not by subset.")
 
 
@@ -36,8 +37,11 @@ def entries(counts: AuditCounts) -> list[Entry]:
     return whole + [Entry(f"{label}/{subset}", label, subset) for label in labels for subset in subsets]
 
 
-def judge_sections(counts: AuditCounts, entry: Entry) -> Sections:
-    """What is said of one judge, or of one judge on one subset (then only what is counted by pairs)."""
+def judge_sections(counts: AuditCounts, entry: Entry, *, beside: bool = False) -> Sections:
+    """What is said of one judge, or of one judge on one subset (then only what is counted by pairs).
+
+    `beside`: it is one of several that stand side by side, and what belongs to the audit stands above them.
+    """
     mine = {judge.form: judge for judge in counts.judges if judge.label == entry.judge}
     paired, scored = mine.get("pairwise"), mine.get("satisfaction")
     ids = {judge.judge_id for judge in mine.values()}
@@ -56,6 +60,7 @@ def judge_sections(counts: AuditCounts, entry: Entry) -> Sections:
             "satisfaction",
             make.satisfaction_section(scored, counts.scores, counts.satisfaction) if whole else WHOLE_ONLY,
         ),
+        agents=say.why("agents", _agents(counts, scored, beside=beside) if whole else WHOLE_ONLY),
         ranking=say.why(
             "ranking",
             make.ranking_section(scored, counts.agent_scores, paired, counts.agent_wins) if whole else WHOLE_ONLY,
@@ -81,12 +86,16 @@ def audit_sections(counts: AuditCounts) -> Sections:
     say = _Reasons()
     for name in ("misselection", "consistency", "satisfaction", "ranking", "buckets"):
         say.why(name, missing)
-    totals = PairCounts(n=counts.pairs.pairs, decidable=counts.pairs.decidable)
+    pairs = counts.pairs
+    totals = PairCounts(
+        n=pairs.pairs, decidable=pairs.decidable, gold_tie=pairs.gold_tie, gold_unknown=pairs.gold_unknown
+    )
     no_pairs = NoData(why="No pair is stored. Import pairs, or run them.")
     return Sections(
         simulated=counts.simulated_episodes or any(judge.simulated for judge in counts.judges),
         provenance=make.provenance_section(counts.provenance, ids),
         pairs=say.why("pairs", totals if totals.n else no_pairs),
+        agents=say.why("agents", _agents(counts, None)),
         kappa=say.why("kappa", make.kappa_section(counts.labels)),
         unscored=_unscored(counts, ids),
         tokens=say.why("tokens", make.token_section(counts.uses, counts.stated_tokens)),
@@ -124,6 +133,12 @@ def _pass_hat(counts: AuditCounts, say: _Reasons, *, whole: bool = True) -> dict
         return {"pass_hat_k_by_agent": plain}
     (agent,) = by_agent
     return {"pass_hat_k": plain[agent], "pass_hat_k_intervals": by_agent[agent]}
+
+
+def _agents(
+    counts: AuditCounts, scored: JudgeFacts | None, *, beside: bool = False
+) -> tuple[AgentOutcome, ...] | NoData:
+    return ONCE if beside else make.agents_section(counts.agents, scored, counts.agent_satisfaction)
 
 
 def _pooled(groups: Mapping[Group, GroupCounts], judge: JudgeFacts | None, subset: str | None) -> GroupCounts | None:

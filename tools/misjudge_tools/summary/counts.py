@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from misjudge_storage import judging_records, provenance_records
+from misjudge_storage import episode_records, judging_records, provenance_records
 from misjudge_storage import summary_records as records
 from misjudge_storage.engine import Store
+from misjudge_storage.episode_records import AgentEpisodes
 from misjudge_storage.summary_values import (
     AgentMeans,
+    AgentSatisfaction,
     Group,
     GroupCounts,
     JudgeFacts,
@@ -30,7 +32,6 @@ class AuditCounts(NamedTuple):
     """The counts of one audit."""
 
     audit: str
-    simulated_episodes: bool
     judges: Sequence[JudgeFacts]
     pairs: PairTotals
     groups: Mapping[Group, GroupCounts]
@@ -39,6 +40,8 @@ class AuditCounts(NamedTuple):
     unscored: Mapping[str, Mapping[str, int]]
     scores: Sequence[ScoreCount]
     satisfaction: Mapping[str, SatisfactionSums]
+    agents: Sequence[AgentEpisodes]
+    agent_satisfaction: Sequence[AgentSatisfaction]
     agent_scores: Sequence[AgentMeans]
     agent_wins: Sequence[AgentMeans]
     trials: Sequence[TrialCount]
@@ -47,6 +50,11 @@ class AuditCounts(NamedTuple):
     stated_tokens: StatedTokens
     provenance: Mapping[str, Provenance]
     unfinished: Sequence[UnfinishedRun]
+
+    @property
+    def simulated_episodes(self) -> bool:
+        """Whether any episode of the audit is made up."""
+        return any(agent.simulated for agent in self.agents)
 
 
 def read_counts(store: Store, audit: str) -> AuditCounts:
@@ -57,7 +65,6 @@ def read_counts(store: Store, audit: str) -> AuditCounts:
         graded = records.has_graded_rewards(connection, audit_id)
         return AuditCounts(
             audit=audit,
-            simulated_episodes=records.has_simulated_episodes(connection, audit_id),
             judges=records.judges(connection, audit_id),
             pairs=records.pair_totals(connection),
             groups=records.group_counts(connection),
@@ -66,6 +73,8 @@ def read_counts(store: Store, audit: str) -> AuditCounts:
             unscored=records.unscored_reasons(connection, audit_id),
             scores=records.satisfaction_scores(connection, audit_id),
             satisfaction=records.satisfaction_sums(connection, audit_id),
+            agents=episode_records.agent_episodes(connection, audit_id),
+            agent_satisfaction=records.agent_satisfaction(connection, audit_id),
             agent_scores=records.agent_scores(connection, audit_id),
             agent_wins=records.agent_wins(connection, audit_id),
             trials=records.trial_counts(connection, audit_id),

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TypeVar
 
+from misjudge_storage.episode_records import AgentEpisodes
 from misjudge_storage.summary_records import BUCKET_CUTS
 from misjudge_storage.summary_values import (
     AgentMeans,
+    AgentSatisfaction,
     Group,
     GroupCounts,
     JudgeFacts,
@@ -30,6 +32,7 @@ from misjudge_tools.stats.rates import NONE, ClusterSums, NoData, Tally, cluster
 from misjudge_tools.stats.satisfaction import ScoreOutcomes, satisfaction_gap
 from misjudge_tools.stats.trials import PassHat, TaskTrials, pass_hat_k
 from misjudge_tools.summary.values import (
+    AgentOutcome,
     Bucket,
     ConsistencySection,
     CostSection,
@@ -51,6 +54,8 @@ def pair_counts(counts: GroupCounts) -> PairCounts:
     return PairCounts(
         n=counts.pairs,
         decidable=counts.decidable,
+        gold_tie=counts.gold_tie,
+        gold_unknown=counts.gold_unknown,
         scored=counts.scored,
         tie=counts.tie,
         inconsistent=counts.inconsistent,
@@ -71,7 +76,8 @@ def misselection_section(counts: GroupCounts) -> Misselection | NoData:
 def _misselection(counts: GroupCounts) -> Misselection:
     calls, decided = ClusterSums(*counts.measures["wrong_calls"]), ClusterSums(*counts.measures["wrong_pairs"])
     # Where nothing was scored, no pair was got right: the rate over all pairs is unknown, not 0.
-    return misselection(calls, decided, counts.decidable, counts.pairs if counts.scored else 0)
+    known = counts.pairs - counts.gold_unknown if counts.scored else 0
+    return misselection(calls, decided, counts.decidable, known)
 
 
 def consistency_section(counts: GroupCounts) -> ConsistencySection:
@@ -132,6 +138,42 @@ def satisfaction_section(
         mean_satisfaction=found.mean_satisfaction,
         cross_table=None if found.satisfied is None else {cell: getattr(found, cell) for cell in cells},
         intervals=intervals,
+    )
+
+
+def agents_section(
+    episodes: Sequence[AgentEpisodes], judge: JudgeFacts | None, satisfaction: Sequence[AgentSatisfaction]
+) -> tuple[AgentOutcome, ...] | NoData:
+    """Every agent of the audit, with the satisfaction of this judge where it has a threshold."""
+    if not any(one.success.n for one in episodes):
+        return NoData(
+            why="Of no episode is it known whether it did its task. Import success, or run agents on a suite."
+        )
+    counted = judge is not None and judge.threshold is not None
+    return agent_outcomes(episodes, [row for row in satisfaction if counted and row.judge_id == judge.judge_id])
+
+
+def agent_outcomes(
+    episodes: Sequence[AgentEpisodes], satisfaction: Sequence[AgentSatisfaction] = ()
+) -> tuple[AgentOutcome, ...]:
+    """Agents by their success, the best first; `satisfaction` is that of one judge."""
+    by_agent = {row.agent: row for row in satisfaction}
+    outcomes = [_agent_outcome(one, by_agent.get(one.agent)) for one in episodes]
+    return tuple(sorted(outcomes, key=lambda one: (1 if one.success.rate is None else -one.success.rate, one.agent)))
+
+
+def _agent_outcome(one: AgentEpisodes, satisfaction: AgentSatisfaction | None) -> AgentOutcome:
+    return AgentOutcome(
+        agent=one.agent,
+        succeeded=one.success.k,
+        failed=one.success.n - one.success.k,
+        unknown=one.episodes - one.success.n,
+        success=clustered_rate(ClusterSums(*one.success)),
+        satisfied=None if satisfaction is None else satisfaction.satisfied,
+        satisfied_failed=None if satisfaction is None else satisfaction.satisfied_failed,
+        ends=one.ends,
+        flags=one.flags,
+        simulated=one.simulated,
     )
 
 

@@ -21,6 +21,7 @@ SectionName = Literal[
     "misselection",
     "consistency",
     "satisfaction",
+    "agents",
     "ranking",
     "pass_hat_k",
     "kappa",
@@ -32,13 +33,16 @@ SectionName = Literal[
 
 
 class PairCounts(Value):
-    """Pairs by how they ended. Only `n` and `decidable` where several judges stand side by side.
+    """Pairs by what gold says and by how they ended; only the former where several judges stand side by side.
 
-    `weak` pairs (one order decided, the other a tie) count as decided.
+    `n` are `decidable` (A or B was better), `gold_tie` (alike) and `gold_unknown`: a check crashed, the simulated user
+    failed, nobody labelled, or labellers disagree. `weak` pairs (one order decided, the other a tie) count as decided.
     """
 
     n: int
     decidable: int
+    gold_tie: int
+    gold_unknown: int
     scored: int | None = None
     tie: int | None = None
     inconsistent: int | None = None
@@ -78,6 +82,27 @@ class SatisfactionSection(Value):
     mean_satisfaction: float
     cross_table: dict[str, int] | None
     intervals: dict[str, Rate]
+
+
+class AgentOutcome(Value):
+    """Episodes of one agent in the audit by success; `unknown` ones leave every rate.
+
+    `success` is the share that succeeded, with an interval that counts the episodes of one task as one cluster. `ends`
+    and `flags` count how they ended and what simulated users did wrong. `satisfied` counts those with score and known
+    success that satisfied the judge, `satisfied_failed` those of them that failed; None where no judge's score and
+    threshold say so.
+    """
+
+    agent: str
+    succeeded: int
+    failed: int
+    unknown: int
+    success: Rate
+    satisfied: int | None = None
+    satisfied_failed: int | None = None
+    ends: dict[str, int] = Field(default_factory=dict)
+    flags: dict[str, int] = Field(default_factory=dict)
+    simulated: bool = False
 
 
 class RankingSection(Value):
@@ -152,6 +177,7 @@ class Sections(Value):
     misselection: Misselection | None = None
     consistency: ConsistencySection | None = None
     satisfaction: SatisfactionSection | None = None
+    agents: tuple[AgentOutcome, ...] | None = None
     ranking: RankingSection | None = None
     pass_hat_k: dict[str, float] | None = None
     pass_hat_k_intervals: dict[str, PassHat] | None = None
