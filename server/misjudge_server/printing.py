@@ -18,8 +18,10 @@ from misjudge_tools.stats.misselection import DecidedRate
 from misjudge_tools.stats.rates import Rate
 from misjudge_tools.summary.assemble import SEVERAL
 from misjudge_tools.summary.values import (
+    AgentOutcome,
     AuditSummary,
     Bucket,
+    PairCounts,
     ProvenanceSection,
     RankingSection,
     SatisfactionSection,
@@ -37,6 +39,9 @@ CONSISTENCY = {
     "agreement": "same verdict in both orders",
     "vote_accuracy": "vote accuracy over both orders",
 }
+AGENT_HEADINGS = ("agent", "did the task", "satisfied though failed", "not known", "ends", "flags")
+MOST_AGENTS = 30
+"""Agents that a table shows; data sets hold answers of hundreds."""
 LABEL_WIDTH = 24
 WIDTH = 118
 """Columns where the output is not a terminal."""
@@ -90,6 +95,8 @@ def _(summary: AuditSummary) -> None:
         console.print(Text(f"One judge in full: misjudge summarize {shlex.quote(summary.audit)} --judge LABEL"))
     if lines := _lines(summary):
         console.print(_sections_table(title, lines))
+    if summary.agents:
+        print_agents(summary.agents, "Agents: tasks done (95 % intervals in brackets)")
     if summary.buckets:
         console.print(_buckets_table(summary.buckets))
     for name, reason in summary.why.items():
@@ -193,11 +200,8 @@ def _sections_table(title: str, lines: Sequence[tuple[str, str]]) -> Table:
 
 def _lines(sections: Sections) -> list[tuple[str, str]]:
     lines: list[tuple[str, str]] = []
-    pairs = sections.pairs
-    if pairs is not None:
-        ends = {"tie": pairs.tie, "inconsistent": pairs.inconsistent, "unscored": pairs.unscored, "weak": pairs.weak}
-        counted = "".join(f", {number} {end}" for end, number in ends.items() if number is not None)
-        lines.append(("pairs", f"{pairs.n}, {pairs.decidable} decidable{counted}"))
+    if sections.pairs is not None:
+        lines.extend(_pair_lines(sections.pairs))
     if sections.misselection is not None:
         lines.append(("misselected, per single call", estimate(sections.misselection)))
         decided = sections.misselection.decided
@@ -213,6 +217,16 @@ def _lines(sections: Sections) -> list[tuple[str, str]]:
     if sections.unscored:
         lines.append(("unscored", ", ".join(f"{number} {reason}" for reason, number in sections.unscored.items())))
     lines.extend(_cost_lines(sections))
+    return lines
+
+
+def _pair_lines(pairs: PairCounts) -> list[tuple[str, str]]:
+    unknown = f", {pairs.gold_unknown} not known (left out of every error rate)" if pairs.gold_unknown else ""
+    number = "1 pair" if pairs.n == 1 else f"{pairs.n} pairs"
+    lines = [("which side was better", f"{number}: {pairs.decidable} decidable, {pairs.gold_tie} alike{unknown}")]
+    ends = {"tie": pairs.tie, "inconsistent": pairs.inconsistent, "unscored": pairs.unscored, "weak": pairs.weak}
+    if known := [f"{found} {end}" for end, found in ends.items() if found is not None]:
+        lines.append(("what the judge says of them", ", ".join(known)))
     return lines
 
 
@@ -282,6 +296,37 @@ def _money(cost: float | None, sources: Sequence[str]) -> str:
     if cost is None:
         return f"unknown ({'usage not stated' if sources else 'no price'})"
     return f"{cost:.4f} USD (price: {', '.join(sources) or 'not stated'})"
+
+
+def print_agents(agents: Sequence[AgentOutcome], title: str | None = None) -> None:
+    """Agents with their success, in as many lines as the terminal's width takes. Only columns that say something."""
+    mixed = len({one.simulated for one in agents}) > 1
+    columns = zip(*(_agent_cells(one, marked=mixed) for one in agents[:MOST_AGENTS]), strict=True)
+    shown = {name: cells for name, cells in zip(AGENT_HEADINGS, columns, strict=True) if set(cells) - {"–"}}
+    table = Table(title=title, title_justify="left")
+    for heading in shown:
+        table.add_column(heading, overflow="fold")
+    for row in zip(*shown.values(), strict=True):
+        table.add_row(*map(Text, row))
+    console.print(table)
+    if len(agents) > MOST_AGENTS:
+        console.print(f"and {len(agents) - MOST_AGENTS} more agents: --json has all")
+
+
+def _agent_cells(one: AgentOutcome, *, marked: bool) -> Sequence[str]:
+    known = one.success.n
+    return (
+        f"{one.agent} (SIMULATED)" if marked and one.simulated else one.agent,
+        f"{one.succeeded} of {known}: {_shorter(one.success)}" if known else "–",
+        "–" if one.satisfied is None else f"{one.satisfied_failed} of {one.satisfied} satisfied",
+        str(one.unknown) if one.unknown else "–",
+        _counted({} if one.ends.keys() == {"not stated"} else one.ends),
+        _counted(one.flags),
+    )
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {number}" for name, number in counts.items()) or "–"
 
 
 def _buckets_table(buckets: tuple[Bucket, ...]) -> Table:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
-from misjudge_server.printing import console, print_result, summarize_next
+from misjudge_server.printing import console, print_agents, print_result, summarize_next
 from misjudge_tools.ping import PingReport, RolePing
 from misjudge_tools.results import (
     LIMIT_REACHED,
-    AgentOutcome,
     JudgeResult,
     PairOutcome,
     RolePlan,
@@ -26,7 +25,6 @@ from misjudge_tools.results import (
 __all__ = ["print_result"]
 
 HEADINGS = ("audit", "what", "state", "done", "cost", "reason")
-AGENT_HEADINGS = ("agent", "did the task", "not known", "ends", "flags")
 PING_HEADINGS = ("role", "model", "at", "answer", "ms", "tokens", "USD", "JSON", "refuses")
 
 
@@ -124,7 +122,7 @@ def _(result: RunPairResult) -> None:
             console.print(Text(line))
         return
     if result.agents:
-        console.print(_agents_table(result.agents))
+        print_agents(result.agents)
     console.print(Text(f"{_pairs(result.pairs)}, judge {run.judge}: {run.state}, {run.done} of {run.total} cells done"))
     for line in _details(run):
         console.print(Text(line))
@@ -161,21 +159,6 @@ def _planned_cost(use: RolePlan) -> str:
 
 def _pairs(number: int) -> str:
     return "1 pair" if number == 1 else f"{number} pairs"
-
-
-def _agents_table(agents: Sequence[AgentOutcome]) -> Table:
-    table = Table()
-    for heading in AGENT_HEADINGS:
-        table.add_column(heading, overflow="fold")
-    for agent in agents:
-        known = agent.succeeded + agent.failed
-        done = f"{agent.succeeded} of {known}" if known else "–"
-        table.add_row(*map(Text, (agent.agent, done, str(agent.unknown), _counted(agent.ends), _counted(agent.flags))))
-    return table
-
-
-def _counted(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} {number}" for name, number in counts.items()) or "–"
 
 
 def _print_pair(pair: PairOutcome) -> None:

@@ -62,8 +62,8 @@ def agent_episodes(connection: Connection, audit_id: str) -> list[AgentEpisodes]
 
 def _ends(connection: Connection, audit_id: str) -> dict[str, _Ends]:
     query = text("""
-        SELECT agent, end_reason, flags_json, MAX(CASE WHEN simulated THEN 1 ELSE 0 END) AS simulated, COUNT(*) AS number
-        FROM trajectories WHERE audit_id = :audit GROUP BY agent, end_reason, flags_json
+        SELECT agent, end_reason, flags_json, simulated, COUNT(*) AS number FROM trajectories
+        WHERE audit_id = :audit GROUP BY agent, end_reason, flags_json, simulated
     """)
     found: dict[str, _Ends] = {}
     for row in connection.execute(query, {"audit": audit_id}):

@@ -71,7 +71,7 @@ def read_one(connection: Connection, audit_id: str, kind: str, identity: str) ->
 
 
 def read_pair_rows(connection: Connection, audit_id: str, pair_id: str) -> list[Fields]:
-    """The rows of `audit_pairs` for one pair: one a judge, each saying whether that judge or an episode is simulated."""
+    """The rows of `audit_pairs` for one pair: one a judge, `simulated` where that judge or an episode is."""
     query = text("SELECT * FROM audit_pairs WHERE audit_id = :audit AND pair_id = :pair ORDER BY judge")
     typed = query.columns(created_at=tables.UtcDateTime())
     rows = [fields(row) for row in connection.execute(typed, {"audit": audit_id, "pair": pair_id}).mappings()]

@@ -226,8 +226,8 @@ def test_episodes_are_counted_by_agent_with_their_ends_and_flags(any_store: Stor
         any_store,
         claimed(any_store, run),
         episode_made(run, "y", "t0", checks=[passed(False)], end_reason="blocked", flags=("scored",)),
-        episode_made(run, "y", "t1", checks=[passed(False)], end_reason="blocked", flags=("scored", "too_long")),
-        episode_made(run, "y", "t2", flags=("scored",)),
+        episode_made(run, "y", "t1", checks=[passed(False)], end_reason="blocked", flags=("scored",)),
+        episode_made(run, "y", "t2", flags=("scored", "too_long")),
         episode_made(run, "y", "t3", checks=[UNKNOWN], end_reason="user_sim_error"),
         episode_made(run, "x", "t0", end_reason=None, setup=None),
     )

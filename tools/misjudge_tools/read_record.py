@@ -5,20 +5,33 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from misjudge_storage import judging_records, queries
+from sqlalchemy import Connection
+
+from misjudge_storage import judging_records, queries, run_records
 from misjudge_storage.engine import Store
 from misjudge_storage.errors import InvalidInput
+from misjudge_storage.judging_records import AuditRow
 from misjudge_storage.queries import BY_KIND, Fields
 from misjudge_tools.deps import Deps
 from misjudge_tools.requests import RecordRequest
-from misjudge_tools.results import MARK, SCHEME, RecordPage, record_uri
+from misjudge_tools.results import MARK, MARK_EPISODES, SCHEME, RecordPage, marks, record_uri
 from misjudge_tools.runs.report import run_report
+from misjudge_tools.runs.spec import RunSpec, run_marks
 
 SHORT = 300
 """Bytes of JSON up to which a field is never cut."""
+JUDGE_ROLES = frozenset({"judge", "success_check"})
+"""Roles of calls that are asked of the judge; the others make the episodes."""
+
+
+class _Found(NamedTuple):
+    """A record, and what of it is made up."""
+
+    record: Fields
+    marked: str | None = None
 
 
 async def read_record(request: RecordRequest, deps: Deps) -> RecordPage:
@@ -26,10 +39,10 @@ async def read_record(request: RecordRequest, deps: Deps) -> RecordPage:
 
     Raises InvalidInput for a URI of another form and NotFound for one that leads nowhere.
     """
-    record = await asyncio.to_thread(_find, request.uri, deps.store)
+    record, marked = await asyncio.to_thread(_find, request.uri, deps.store)
     shown = record if request.fields is None else _only(record, request.fields)
     found = page(request.uri, shown, request.cursor, request.max_bytes)
-    return found.model_copy(update={"marked": MARK}) if _made_up(record) else found
+    return found.model_copy(update={"marked": marked})
 
 
 def page(uri: str, record: Fields, cursor: int, max_bytes: int) -> RecordPage:
@@ -50,52 +63,71 @@ def page(uri: str, record: Fields, cursor: int, max_bytes: int) -> RecordPage:
     return RecordPage(uri=uri, record={**record, **cut}, next_cursor=cursor + step if goes_on else None)
 
 
-def _find(uri: str, store: Store) -> Fields:
+def _find(uri: str, store: Store) -> _Found:
     parts = [unquote(part) for part in uri.removeprefix(SCHEME).split("/")]
     with store.read() as connection:
         match parts if uri.startswith(SCHEME) else []:
             case ["audits"]:
-                return {"audits": queries.list_audits(connection)}
+                return _Found({"audits": queries.list_audits(connection)})
             case ["runs", run_id]:
-                return run_report(store, run_id).model_dump()
+                spec = RunSpec.model_validate_json(run_records.read_run(connection, run_id).request_json)
+                return _Found(run_report(store, run_id).model_dump(), run_marks(spec))
             case ["audits", name]:
                 audit = judging_records.read_audit(connection, name)
-                return queries.read_audit_facts(connection, audit.audit_id)
+                return _Found(queries.read_audit_facts(connection, audit.audit_id))
             case ["audits", name, kind, identity] if kind in BY_KIND:
                 audit = judging_records.read_audit(connection, name)
                 record = queries.read_one(connection, audit.audit_id, kind, identity)
-                return _with_links(store, audit.audit_id, name, kind, record)
+                return _linked(connection, audit, kind, record)
     raise InvalidInput(
         "No such address. Allowed are misjudge://audits, misjudge://audits/NAME, misjudge://runs/ID and "
         f"misjudge://audits/NAME/KIND/ID, KIND being one of {', '.join(BY_KIND)}."
     )
 
 
-def _with_links(store: Store, audit_id: str, audit: str, kind: str, record: Fields) -> Fields:
-    """The record with what belongs to it: a pair's outcome by judge and its verdicts, a trajectory's checks."""
-    with store.read() as connection:
-        if kind == "pairs":
-            pair_id = record["pair_id"]
-            verdicts = queries.read_verdict_ids(connection, audit_id, pair_id)
-            sides = {side: record_uri(audit, "trajectories", record[side]) for side in ("trajectory_a", "trajectory_b")}
-            return {
-                **record,
-                **sides,
-                "task": record_uri(audit, "tasks", record["task_id"]),
-                "outcome_by_judge": queries.read_pair_rows(connection, audit_id, pair_id),
-                "verdicts": [record_uri(audit, "verdicts", verdict) for verdict in verdicts],
-            }
-        if kind == "trajectories":
-            return {**record, "checks": queries.read_checks(connection, record["trajectory_id"])}
-        if kind == "verdicts":
-            log = {"log": record_uri(audit, "logs", record["log_id"])} if record["log_id"] else {}
-            return {**record, **log, "simulated": queries.is_simulated(connection, audit_id, record["judge_id"])}
-    return record
+def _linked(connection: Connection, audit: AuditRow, kind: str, record: Fields) -> _Found:
+    """The record with what belongs to it, such as a trajectory's checks."""
+    if kind == "pairs":
+        return _pair(connection, audit, record)
+    if kind == "verdicts":
+        return _verdict(connection, audit, record)
+    if kind == "trajectories":
+        checks = queries.read_checks(connection, record["trajectory_id"])
+        return _Found({**record, "checks": checks}, MARK_EPISODES if record["simulated"] else None)
+    if kind == "logs" and record["simulated"]:
+        return _Found(record, MARK if record["role"] in JUDGE_ROLES else MARK_EPISODES)
+    return _Found(record)
 
 
-def _made_up(record: Fields) -> bool:
-    """Whether the record, or one of the outcomes in it, comes from a simulated judge."""
-    return bool(record.get("simulated")) or any(row["simulated"] for row in record.get("outcome_by_judge", ()))
+def _pair(connection: Connection, audit: AuditRow, record: Fields) -> _Found:
+    """A pair with its outcome by judge, and the addresses of its task, sides and verdicts."""
+    pair_id = record["pair_id"]
+    rows = queries.read_pair_rows(connection, audit.audit_id, pair_id)
+    verdicts = queries.read_verdict_ids(connection, audit.audit_id, pair_id)
+    sides = {side: record_uri(audit.name, "trajectories", record[side]) for side in ("trajectory_a", "trajectory_b")}
+    linked = {
+        **record,
+        **sides,
+        "task": record_uri(audit.name, "tasks", record["task_id"]),
+        "outcome_by_judge": rows,
+        "verdicts": [record_uri(audit.name, "verdicts", verdict) for verdict in verdicts],
+    }
+    judged = any(queries.is_simulated(connection, audit.audit_id, row["judge_fingerprint"]) for row in rows)
+    made = queries.has_simulated_sides(connection, audit.audit_id, pair_id)
+    return _Found(linked, marks(MARK if judged else None, MARK_EPISODES if made else None))
+
+
+def _verdict(connection: Connection, audit: AuditRow, record: Fields) -> _Found:
+    """A verdict with the address of its log; it is made up where its judge or what it is on is."""
+    log = {"log": record_uri(audit.name, "logs", record["log_id"])} if record["log_id"] else {}
+    judged = queries.is_simulated(connection, audit.audit_id, record["judge_id"])
+    pair_id, trajectory_id = record["pair_id"], record["trajectory_id"]
+    if pair_id is not None:
+        made = queries.has_simulated_sides(connection, audit.audit_id, pair_id)
+    else:
+        made = queries.is_made_up(connection, trajectory_id)
+    marked = marks(MARK if judged else None, MARK_EPISODES if made else None)
+    return _Found({**record, **log, "simulated": judged or made}, marked)
 
 
 def _only(record: Fields, wanted: Sequence[str]) -> Fields:

@@ -19,15 +19,7 @@ from misjudge_tools.gateway.ways import asked_at
 from misjudge_tools.judge import given_messages, refuse_same
 from misjudge_tools.judging.choice import choose_judge, judge_of
 from misjudge_tools.requests import RunPairRequest
-from misjudge_tools.results import (
-    MARK,
-    MARK_EPISODES,
-    PairOutcome,
-    RunPairResult,
-    RunReport,
-    SideOutcome,
-    marks,
-)
+from misjudge_tools.results import PairOutcome, RunPairResult, RunReport, SideOutcome
 from misjudge_tools.runs import planning
 from misjudge_tools.runs import report as runs
 from misjudge_tools.runs.live_plan import live_plan
@@ -35,7 +27,7 @@ from misjudge_tools.runs.outcomes import SHOWN_OF_CHECKS, agent_outcomes, pair_o
 from misjudge_tools.runs.plan import pair_cells
 from misjudge_tools.runs.planning import Plan
 from misjudge_tools.runs.rollout_plan import Cast, pair_id
-from misjudge_tools.runs.spec import RunSpec
+from misjudge_tools.runs.spec import RunSpec, run_marks
 from misjudge_tools.summary.values import AgentOutcome
 
 OPERATION = "run_pair"
@@ -195,12 +187,10 @@ def _stored_result(deps: Deps, compared: Compared, run: RunReport) -> RunPairRes
 
 
 def _result(deps: Deps, compared: Compared, run: RunReport) -> RunPairResult:
-    spec, cast = compared.plan.spec, compared.plan.cast
-    judged = any(judge.simulated for judge in spec.judges)
-    made = cast is not None and any(agent.simulated for agent in cast.agents)
+    marked = run_marks(compared.plan.spec)
     return RunPairResult(
-        simulated=judged or made,
-        marked=marks(MARK if judged else None, MARK_EPISODES if made else None),
+        simulated=marked is not None,
+        marked=marked,
         asked_at=_asked_at(deps, compared.plan),
         run=run,
         pairs=len(compared.pair_ids),

@@ -48,9 +48,7 @@ def _marked(counts: AuditCounts, chosen: Entry | None) -> str | None:
     return marks(judged, MARK_EPISODES if counts.simulated_episodes else None)
 
 
-def _side_by_side(
-    counts: AuditCounts, found: Sequence[Entry], request: SummarizeRequest
-) -> dict[str, Sections]:
+def _side_by_side(counts: AuditCounts, found: Sequence[Entry], request: SummarizeRequest) -> dict[str, Sections]:
     return {entry.label: _only(judge_sections(counts, entry, beside=True), request) for entry in found}
 
 

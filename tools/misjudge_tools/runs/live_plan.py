@@ -271,7 +271,10 @@ def _spec(request: RunPairRequest, cast: Cast) -> RolloutSpec:
         digest=suite.digest,
         language=cast.stage.language,
         tasks=tuple(task.task_id for task in cast.tasks),
-        agents=tuple(AgentSpec(name=agent.name, fingerprint=agent.fingerprint) for agent in cast.agents),
+        agents=tuple(
+            AgentSpec(name=agent.name, fingerprint=agent.fingerprint, simulated=agent.simulated)
+            for agent in cast.agents
+        ),
         trials=cast.trials,
         seed=cast.stage.seed,
         user=SCRIPTED_USER if cast.user.asking is None else _named(cast, request),

@@ -25,7 +25,7 @@ from misjudge_tools.runs.budget import Budget, refuse_unpriced
 from misjudge_tools.runs.expected import expected_use, most_paid_calls, pricings_of
 from misjudge_tools.runs.plan import minus_stored
 from misjudge_tools.runs.rollout_plan import Cast
-from misjudge_tools.runs.spec import RunSpec, judges_named
+from misjudge_tools.runs.spec import RunSpec, judges_named, run_marks
 
 FREE_CALLS = 200
 """More planned calls than this to a gateway that may cost money need `max_calls` or `max_usd`."""
@@ -76,7 +76,7 @@ def planned_report(deps: Deps, operation: str, request: JudgingRequest, plan: Pl
         plan=roles,
         most_cost=_total(roles),
         limits=budget.model_dump(exclude_none=True),
-        simulated=any(judge.simulated for judge in plan.spec.judges),
+        simulated=run_marks(plan.spec) is not None,
         next="call again without dry_run",
     )
 

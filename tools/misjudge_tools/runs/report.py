@@ -20,7 +20,7 @@ from misjudge_storage.run_records import RunRow
 from misjudge_storage.tables import utc_now
 from misjudge_tools.deps import Deps
 from misjudge_tools.results import ErrorSeen, RoleUse, RunReport, StageDone, VerdictShown
-from misjudge_tools.runs.spec import RunSpec, judges_named
+from misjudge_tools.runs.spec import RunSpec, judges_named, run_marks
 
 OPEN_STATES = frozenset({"queued", "running"})
 RESUMABLE = frozenset({"lost", "failed", "cancelled", "queued"})
@@ -62,7 +62,7 @@ def _report(connection: Connection, run: RunRow) -> RunReport:
         unscored=run_progress.unscored(connection, run.run_id),
         failed=0 if working or ended else len(run_progress.failed_cells(connection, run.run_id)),
         errors=tuple(_error(group) for group in errors),
-        simulated=any(judge.simulated for judge in spec.judges),
+        simulated=run_marks(spec) is not None,
         reason=None if ended else run.note if working else run.reason,
         next=None if ended else _next_step(run),
     )

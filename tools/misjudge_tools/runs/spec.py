@@ -8,13 +8,18 @@ from pydantic import Field
 
 from misjudge_storage.types import Name, Value
 from misjudge_tools.judging.choice import JudgingSpec, label_of
+from misjudge_tools.results import MARK, MARK_EPISODES, marks
 
 
 class AgentSpec(Value):
-    """An agent by the name under which it is configured, and the fingerprint of what that meant when it was planned."""
+    """An agent by the name under which it is configured, and the fingerprint of what that meant when it was planned.
+
+    `simulated`: what it does is made up, by a script or a simulated gateway.
+    """
 
     name: Name
     fingerprint: str
+    simulated: bool = False
 
 
 class RolloutSpec(Value):
@@ -38,6 +43,13 @@ class RunSpec(Value):
 
     judges: tuple[JudgingSpec, ...] = ()
     rollouts: RolloutSpec | None = None
+
+
+def run_marks(spec: RunSpec) -> str | None:
+    """What of a run's results is made up, None where nothing is."""
+    judged = any(judge.simulated for judge in spec.judges)
+    made = spec.rollouts is not None and any(agent.simulated for agent in spec.rollouts.agents)
+    return marks(MARK if judged else None, MARK_EPISODES if made else None)
 
 
 def judges_named(spec: RunSpec) -> str:

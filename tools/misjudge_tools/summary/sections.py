@@ -149,8 +149,8 @@ def agents_section(
         return NoData(
             why="Of no episode is it known whether it did its task. Import success, or run agents on a suite."
         )
-    counted = judge is not None and judge.threshold is not None
-    return agent_outcomes(episodes, [row for row in satisfaction if counted and row.judge_id == judge.judge_id])
+    gate = None if judge is None or judge.threshold is None else judge.judge_id
+    return agent_outcomes(episodes, [row for row in satisfaction if row.judge_id == gate])
 
 
 def agent_outcomes(
