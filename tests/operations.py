@@ -137,7 +137,7 @@ def count(store: Store, table: str, where: str = "1 = 1") -> int:
 
 TABLES = (
     *("audits", "tasks", "trajectories", "checks", "pairs", "judges", "verdicts", "gold_labels", "judge_logs"),
-    *("imports", "runs", "cells", "run_events"),
+    *("imports", "runs", "cells", "run_events", "planned_pairs"),
 )
 
 

@@ -1,5 +1,5 @@
 -- A store of version 3, as sqlite3's dump writes it: imported pairs, a run that was stopped, one that was killed while it
--- paused, and one that waits.
+-- paused, one of a simulated judge that failed, and one that waits.
 BEGIN TRANSACTION;
 CREATE TABLE audits (
     audit_id VARCHAR NOT NULL,
@@ -10,7 +10,7 @@ CREATE TABLE audits (
     PRIMARY KEY (audit_id),
     UNIQUE (name)
 );
-INSERT INTO "audits" VALUES('aud_9c74c0d9546f1fb685a2621f','demo',7,'secret of the demo','2026-11-30 03:47:52.160569');
+INSERT INTO "audits" VALUES('aud_9c74c0d9546f1fb685a2621f','demo',7,'secret of the demo','2026-11-30 04:08:17.300690');
 CREATE TABLE cells (
     run_id VARCHAR NOT NULL,
     cell_id VARCHAR NOT NULL,
@@ -24,14 +24,16 @@ CREATE TABLE cells (
     PRIMARY KEY (run_id, cell_id),
     FOREIGN KEY(run_id) REFERENCES runs (run_id)
 );
-INSERT INTO "cells" VALUES('run_4f73b38333b04dc9','cell_a93949afe4a79c8198f8f3f2',1,'pairwise','jdg_cf1a090ae9c3e822fd9409fc','p1',NULL,'AB',0);
-INSERT INTO "cells" VALUES('run_4f73b38333b04dc9','cell_b8942da6915fdbb16063c7da',2,'pairwise','jdg_cf1a090ae9c3e822fd9409fc','p1',NULL,'BA',0);
-INSERT INTO "cells" VALUES('run_4f73b38333b04dc9','cell_3d7a3b33c14374fafe147cf6',3,'pairwise','jdg_cf1a090ae9c3e822fd9409fc','p2',NULL,'AB',0);
-INSERT INTO "cells" VALUES('run_4f73b38333b04dc9','cell_3da41f67293a01bf11ed63f0',4,'pairwise','jdg_cf1a090ae9c3e822fd9409fc','p2',NULL,'BA',0);
-INSERT INTO "cells" VALUES('run_787b332ba19c4d0f','cell_3d7a3b33c14374fafe147cf6',1,'pairwise','jdg_cf1a090ae9c3e822fd9409fc','p2',NULL,'AB',0);
-INSERT INTO "cells" VALUES('run_787b332ba19c4d0f','cell_3da41f67293a01bf11ed63f0',2,'pairwise','jdg_cf1a090ae9c3e822fd9409fc','p2',NULL,'BA',0);
-INSERT INTO "cells" VALUES('run_cda57d61a0594410','cell_3d7a3b33c14374fafe147cf6',1,'pairwise','jdg_cf1a090ae9c3e822fd9409fc','p2',NULL,'AB',0);
-INSERT INTO "cells" VALUES('run_cda57d61a0594410','cell_3da41f67293a01bf11ed63f0',2,'pairwise','jdg_cf1a090ae9c3e822fd9409fc','p2',NULL,'BA',0);
+INSERT INTO "cells" VALUES('run_b9450156e6864c0f','cell_a93949afe4a79c8198f8f3f2',1,'pairwise','jdg_cf1a090ae9c3e822fd9409fc','p1',NULL,'AB',0);
+INSERT INTO "cells" VALUES('run_b9450156e6864c0f','cell_b8942da6915fdbb16063c7da',2,'pairwise','jdg_cf1a090ae9c3e822fd9409fc','p1',NULL,'BA',0);
+INSERT INTO "cells" VALUES('run_b9450156e6864c0f','cell_3d7a3b33c14374fafe147cf6',3,'pairwise','jdg_cf1a090ae9c3e822fd9409fc','p2',NULL,'AB',0);
+INSERT INTO "cells" VALUES('run_b9450156e6864c0f','cell_3da41f67293a01bf11ed63f0',4,'pairwise','jdg_cf1a090ae9c3e822fd9409fc','p2',NULL,'BA',0);
+INSERT INTO "cells" VALUES('run_7b840f02abb14a62','cell_3d7a3b33c14374fafe147cf6',1,'pairwise','jdg_cf1a090ae9c3e822fd9409fc','p2',NULL,'AB',0);
+INSERT INTO "cells" VALUES('run_7b840f02abb14a62','cell_3da41f67293a01bf11ed63f0',2,'pairwise','jdg_cf1a090ae9c3e822fd9409fc','p2',NULL,'BA',0);
+INSERT INTO "cells" VALUES('run_5c304b88a4964f48','cell_4ddf146bdd1a0a87d7d63589',1,'pairwise','jdg_5c57fae1b662191b8bd63476','p1',NULL,'AB',0);
+INSERT INTO "cells" VALUES('run_5c304b88a4964f48','cell_d84f2b12a79a872d42f412d6',2,'pairwise','jdg_5c57fae1b662191b8bd63476','p1',NULL,'BA',0);
+INSERT INTO "cells" VALUES('run_a1bdcee9d0a046d3','cell_3d7a3b33c14374fafe147cf6',1,'pairwise','jdg_cf1a090ae9c3e822fd9409fc','p2',NULL,'AB',0);
+INSERT INTO "cells" VALUES('run_a1bdcee9d0a046d3','cell_3da41f67293a01bf11ed63f0',2,'pairwise','jdg_cf1a090ae9c3e822fd9409fc','p2',NULL,'BA',0);
 CREATE TABLE checks (
     check_id VARCHAR NOT NULL,
     audit_id VARCHAR NOT NULL,
@@ -48,8 +50,8 @@ CREATE TABLE checks (
     FOREIGN KEY(audit_id) REFERENCES audits (audit_id),
     FOREIGN KEY(trajectory_id) REFERENCES trajectories (trajectory_id)
 );
-INSERT INTO "checks" VALUES('chk_b018f5371cae9abc0f37ec27','aud_9c74c0d9546f1fb685a2621f','trj_a623c830738d7f8face05643','verifier check','verifier','outcome',1,NULL,'','chk_dea04860ce627e4b0da9769f','2026-11-30 03:47:52.162257');
-INSERT INTO "checks" VALUES('chk_b91d40bfdceb1a1477be336e','aud_9c74c0d9546f1fb685a2621f','trj_380e2f981696f5c8f04080ac','verifier check','verifier','outcome',0,NULL,'','chk_15c5693c754a62ee9420bf91','2026-11-30 03:47:52.164811');
+INSERT INTO "checks" VALUES('chk_b018f5371cae9abc0f37ec27','aud_9c74c0d9546f1fb685a2621f','trj_a623c830738d7f8face05643','verifier check','verifier','outcome',1,NULL,'','chk_dea04860ce627e4b0da9769f','2026-11-30 04:08:17.307036');
+INSERT INTO "checks" VALUES('chk_b91d40bfdceb1a1477be336e','aud_9c74c0d9546f1fb685a2621f','trj_380e2f981696f5c8f04080ac','verifier check','verifier','outcome',0,NULL,'','chk_15c5693c754a62ee9420bf91','2026-11-30 04:08:17.310400');
 CREATE TABLE gold_labels (
     label_id VARCHAR NOT NULL,
     audit_id VARCHAR NOT NULL,
@@ -62,7 +64,7 @@ CREATE TABLE gold_labels (
     PRIMARY KEY (label_id),
     FOREIGN KEY(audit_id, pair_id) REFERENCES pairs (audit_id, pair_id)
 );
-INSERT INTO "gold_labels" VALUES('lab_28556f7b975d2adc7fed7768','aud_9c74c0d9546f1fb685a2621f','p1','ann','A','human','lab_cf66b3ca8f2c0f7e1ee74c38','2026-11-30 03:47:52.164868');
+INSERT INTO "gold_labels" VALUES('lab_28556f7b975d2adc7fed7768','aud_9c74c0d9546f1fb685a2621f','p1','ann','A','human','lab_cf66b3ca8f2c0f7e1ee74c38','2026-11-30 04:08:17.310474');
 CREATE TABLE imports (
     import_id VARCHAR NOT NULL,
     audit_id VARCHAR NOT NULL,
@@ -75,7 +77,7 @@ CREATE TABLE imports (
     PRIMARY KEY (import_id),
     FOREIGN KEY(audit_id) REFERENCES audits (audit_id)
 );
-INSERT INTO "imports" VALUES('imp_1','aud_9c74c0d9546f1fb685a2621f','pairs','pairs.jsonl',2,0,'[]','2026-11-30 03:47:52.179854');
+INSERT INTO "imports" VALUES('imp_1','aud_9c74c0d9546f1fb685a2621f','pairs','pairs.jsonl',2,0,'[]','2026-11-30 04:08:17.327948');
 CREATE TABLE judge_logs (
     log_id VARCHAR NOT NULL,
     audit_id VARCHAR NOT NULL,
@@ -110,13 +112,14 @@ CREATE TABLE judge_logs (
     PRIMARY KEY (log_id),
     FOREIGN KEY(audit_id) REFERENCES audits (audit_id)
 );
-INSERT INTO "judge_logs" VALUES('log_0995d9b739e6f69429c3fcfc','aud_9c74c0d9546f1fb685a2621f',NULL,NULL,NULL,'trj_a623c830738d7f8face05643',NULL,NULL,'agent','',NULL,NULL,NULL,NULL,NULL,0,1,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,0.5,NULL,NULL,0,'2026-11-30 03:47:52.164756',NULL,NULL,NULL);
-INSERT INTO "judge_logs" VALUES('log_108507d192c19a656b0baa3c','aud_9c74c0d9546f1fb685a2621f',NULL,NULL,'p1',NULL,'jdg_09cc955cca6644cb6fbc0a6c',NULL,'judge','judge-m',NULL,NULL,NULL,NULL,NULL,0,1,'A',NULL,NULL,NULL,NULL,7,1,NULL,0.25,'imported',NULL,0,'2026-11-30 03:47:52.165454',NULL,NULL,NULL);
-INSERT INTO "judge_logs" VALUES('log_9be75dea4615fab283e485fa','aud_9c74c0d9546f1fb685a2621f',NULL,NULL,'p2',NULL,'jdg_09cc955cca6644cb6fbc0a6c',NULL,'judge','judge-m',NULL,NULL,NULL,NULL,NULL,0,1,'A',NULL,NULL,NULL,NULL,7,1,NULL,0.25,'imported',NULL,0,'2026-11-30 03:47:52.165628',NULL,NULL,NULL);
-INSERT INTO "judge_logs" VALUES('log_78f788cbbcea6cfb1f3b71f9','aud_9c74c0d9546f1fb685a2621f','run_4f73b38333b04dc9','cell_a93949afe4a79c8198f8f3f2','p1',NULL,'jdg_cf1a090ae9c3e822fd9409fc',NULL,'judge','judge-n',NULL,NULL,NULL,NULL,'AB',0,1,NULL,NULL,NULL,'RateLimited',NULL,NULL,NULL,NULL,NULL,NULL,NULL,0,'2026-11-30 03:47:52.187601',NULL,NULL,1.5);
-INSERT INTO "judge_logs" VALUES('log_4a5db6edb764049c7e1e14a2','aud_9c74c0d9546f1fb685a2621f','run_4f73b38333b04dc9','cell_a93949afe4a79c8198f8f3f2','p1',NULL,'jdg_cf1a090ae9c3e822fd9409fc',NULL,'judge','judge-n',NULL,NULL,NULL,NULL,'AB',0,2,'{"winner": "A", "reasons": "done"}',NULL,NULL,NULL,'stop',100,9,NULL,0.125,'misjudge.toml',NULL,0,'2026-11-30 03:47:52.187643','rpl_1',NULL,NULL);
-INSERT INTO "judge_logs" VALUES('log_6d298a74e3c76e2c1ff870df','aud_9c74c0d9546f1fb685a2621f','run_4f73b38333b04dc9','cell_b8942da6915fdbb16063c7da','p1',NULL,'jdg_cf1a090ae9c3e822fd9409fc',NULL,'judge','judge-n',NULL,NULL,NULL,NULL,'BA',0,1,'{"winner": "A", "reasons": "done"}',NULL,NULL,NULL,'stop',NULL,NULL,NULL,0.0,NULL,NULL,0,'2026-11-30 03:47:52.187666','rpl_2','log_4a5db6edb764049c7e1e14a2',NULL);
-INSERT INTO "judge_logs" VALUES('log_302bd43a16c81dd4d68ca485','aud_9c74c0d9546f1fb685a2621f','run_787b332ba19c4d0f','cell_3d7a3b33c14374fafe147cf6','p2',NULL,'jdg_cf1a090ae9c3e822fd9409fc',NULL,'judge','judge-n',NULL,NULL,NULL,NULL,'AB',0,1,NULL,NULL,NULL,'Unreachable',NULL,NULL,NULL,NULL,NULL,NULL,NULL,0,'2026-11-30 03:47:52.193253',NULL,NULL,NULL);
+INSERT INTO "judge_logs" VALUES('log_0995d9b739e6f69429c3fcfc','aud_9c74c0d9546f1fb685a2621f',NULL,NULL,NULL,'trj_a623c830738d7f8face05643',NULL,NULL,'agent','',NULL,NULL,NULL,NULL,NULL,0,1,NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,0.5,NULL,NULL,0,'2026-11-30 04:08:17.310336',NULL,NULL,NULL);
+INSERT INTO "judge_logs" VALUES('log_108507d192c19a656b0baa3c','aud_9c74c0d9546f1fb685a2621f',NULL,NULL,'p1',NULL,'jdg_09cc955cca6644cb6fbc0a6c',NULL,'judge','judge-m',NULL,NULL,NULL,NULL,NULL,0,1,'A',NULL,NULL,NULL,NULL,7,1,NULL,0.25,'imported',NULL,0,'2026-11-30 04:08:17.311519',NULL,NULL,NULL);
+INSERT INTO "judge_logs" VALUES('log_9be75dea4615fab283e485fa','aud_9c74c0d9546f1fb685a2621f',NULL,NULL,'p2',NULL,'jdg_09cc955cca6644cb6fbc0a6c',NULL,'judge','judge-m',NULL,NULL,NULL,NULL,NULL,0,1,'A',NULL,NULL,NULL,NULL,7,1,NULL,0.25,'imported',NULL,0,'2026-11-30 04:08:17.311780',NULL,NULL,NULL);
+INSERT INTO "judge_logs" VALUES('log_0ee9a359ac3148afb27bb9ee','aud_9c74c0d9546f1fb685a2621f','run_b9450156e6864c0f','cell_a93949afe4a79c8198f8f3f2','p1',NULL,'jdg_cf1a090ae9c3e822fd9409fc',NULL,'judge','judge-n',NULL,NULL,NULL,NULL,'AB',0,1,NULL,NULL,NULL,'RateLimited',NULL,NULL,NULL,NULL,NULL,NULL,NULL,0,'2026-11-30 04:08:17.335197',NULL,NULL,1.5);
+INSERT INTO "judge_logs" VALUES('log_6ea2a4c62aadd1f234195524','aud_9c74c0d9546f1fb685a2621f','run_b9450156e6864c0f','cell_a93949afe4a79c8198f8f3f2','p1',NULL,'jdg_cf1a090ae9c3e822fd9409fc',NULL,'judge','judge-n',NULL,NULL,NULL,NULL,'AB',0,2,'{"winner": "A", "reasons": "done"}',NULL,NULL,NULL,'stop',100,9,NULL,0.125,'misjudge.toml',NULL,0,'2026-11-30 04:08:17.335237','rpl_1',NULL,NULL);
+INSERT INTO "judge_logs" VALUES('log_c3a3918c61048baf580c03a3','aud_9c74c0d9546f1fb685a2621f','run_b9450156e6864c0f','cell_b8942da6915fdbb16063c7da','p1',NULL,'jdg_cf1a090ae9c3e822fd9409fc',NULL,'judge','judge-n',NULL,NULL,NULL,NULL,'BA',0,1,'{"winner": "A", "reasons": "done"}',NULL,NULL,NULL,'stop',NULL,NULL,NULL,0.0,NULL,NULL,0,'2026-11-30 04:08:17.335261','rpl_2','log_6ea2a4c62aadd1f234195524',NULL);
+INSERT INTO "judge_logs" VALUES('log_84b6b99667b816aab07fbf2d','aud_9c74c0d9546f1fb685a2621f','run_7b840f02abb14a62','cell_3d7a3b33c14374fafe147cf6','p2',NULL,'jdg_cf1a090ae9c3e822fd9409fc',NULL,'judge','judge-n',NULL,NULL,NULL,NULL,'AB',0,1,NULL,NULL,NULL,'Unreachable',NULL,NULL,NULL,NULL,NULL,NULL,NULL,0,'2026-11-30 04:08:17.340848',NULL,NULL,NULL);
+INSERT INTO "judge_logs" VALUES('log_4e864fd39d355b0899235f3b','aud_9c74c0d9546f1fb685a2621f','run_5c304b88a4964f48','cell_4ddf146bdd1a0a87d7d63589','p1',NULL,'jdg_5c57fae1b662191b8bd63476',NULL,'judge','simulated-judge',NULL,NULL,NULL,NULL,'AB',0,1,'{"winner": "A", "reasons": "done"}',NULL,NULL,NULL,'stop',100,9,NULL,0.0,'simulated',NULL,1,'2026-11-30 04:08:17.344610','rpl_3',NULL,NULL);
 CREATE TABLE judges (
     audit_id VARCHAR NOT NULL,
     judge_id VARCHAR NOT NULL,
@@ -139,9 +142,10 @@ CREATE TABLE judges (
     UNIQUE (audit_id, form, label),
     FOREIGN KEY(audit_id) REFERENCES audits (audit_id)
 );
-INSERT INTO "judges" VALUES('aud_9c74c0d9546f1fb685a2621f','jdg_5e927b8c5c79dceb56ed4fc3','gate','satisfaction','judge-m','{}','','','','1','imported',0.0,1.0,0.8,'higher',0,'2026-11-30 03:47:52.162308');
-INSERT INTO "judges" VALUES('aud_9c74c0d9546f1fb685a2621f','jdg_09cc955cca6644cb6fbc0a6c','judge','pairwise','judge-m','{}','','','','1','imported',NULL,NULL,NULL,'higher',0,'2026-11-30 03:47:52.164892');
-INSERT INTO "judges" VALUES('aud_9c74c0d9546f1fb685a2621f','jdg_cf1a090ae9c3e822fd9409fc','judge-n','pairwise','judge-n','{"max_tokens":1024,"reply_form":"json","temperature":0}','judge_pair.en.v1','4d865a8528d05ab5','','1','gateway',0.0,5.0,NULL,'higher',0,'2026-11-30 03:47:52.180623');
+INSERT INTO "judges" VALUES('aud_9c74c0d9546f1fb685a2621f','jdg_5e927b8c5c79dceb56ed4fc3','gate','satisfaction','judge-m','{}','','','','1','imported',0.0,1.0,0.8,'higher',0,'2026-11-30 04:08:17.307116');
+INSERT INTO "judges" VALUES('aud_9c74c0d9546f1fb685a2621f','jdg_09cc955cca6644cb6fbc0a6c','judge','pairwise','judge-m','{}','','','','1','imported',NULL,NULL,NULL,'higher',0,'2026-11-30 04:08:17.310503');
+INSERT INTO "judges" VALUES('aud_9c74c0d9546f1fb685a2621f','jdg_cf1a090ae9c3e822fd9409fc','judge-n','pairwise','judge-n','{"max_tokens":1024,"reply_form":"json","temperature":0}','judge_pair.en.v1','4d865a8528d05ab5','','1','gateway',0.0,5.0,NULL,'higher',0,'2026-11-30 04:08:17.328669');
+INSERT INTO "judges" VALUES('aud_9c74c0d9546f1fb685a2621f','jdg_5c57fae1b662191b8bd63476','simulated','pairwise','simulated-judge','{"max_tokens":1024,"planted":{"lenience":0.6,"noise":0.05,"politeness":0.4,"position":0.2,"seed":7},"reply_form":"json","temperature":0}','judge_pair.en.v1','4d865a8528d05ab5','','1','gateway',0.0,5.0,NULL,'higher',1,'2026-11-30 04:08:17.342508');
 CREATE TABLE pairs (
     audit_id VARCHAR NOT NULL,
     pair_id VARCHAR NOT NULL,
@@ -159,8 +163,8 @@ CREATE TABLE pairs (
     FOREIGN KEY(trajectory_a) REFERENCES trajectories (trajectory_id),
     FOREIGN KEY(trajectory_b) REFERENCES trajectories (trajectory_id)
 );
-INSERT INTO "pairs" VALUES('aud_9c74c0d9546f1fb685a2621f','p1','t1',NULL,'trj_a623c830738d7f8face05643','trj_380e2f981696f5c8f04080ac',NULL,NULL,NULL,'pr_0d7c456261df9c456369130a','2026-11-30 03:47:52.164850');
-INSERT INTO "pairs" VALUES('aud_9c74c0d9546f1fb685a2621f','p2','t1',NULL,'trj_a623c830738d7f8face05643','trj_380e2f981696f5c8f04080ac',NULL,NULL,NULL,'pr_0d7c456261df9c456369130a','2026-11-30 03:47:52.165593');
+INSERT INTO "pairs" VALUES('aud_9c74c0d9546f1fb685a2621f','p1','t1',NULL,'trj_a623c830738d7f8face05643','trj_380e2f981696f5c8f04080ac',NULL,NULL,NULL,'pr_0d7c456261df9c456369130a','2026-11-30 04:08:17.310452');
+INSERT INTO "pairs" VALUES('aud_9c74c0d9546f1fb685a2621f','p2','t1',NULL,'trj_a623c830738d7f8face05643','trj_380e2f981696f5c8f04080ac',NULL,NULL,NULL,'pr_0d7c456261df9c456369130a','2026-11-30 04:08:17.311722');
 CREATE TABLE run_events (
     event_id VARCHAR NOT NULL,
     run_id VARCHAR NOT NULL,
@@ -171,7 +175,8 @@ CREATE TABLE run_events (
     PRIMARY KEY (event_id),
     FOREIGN KEY(run_id) REFERENCES runs (run_id)
 );
-INSERT INTO "run_events" VALUES('a1d507aed9ec4fc9b683e4478a0ded00','run_4f73b38333b04dc9','warning','cancelled','stopped; resume it to go on','2026-11-30 03:47:52.190263');
+INSERT INTO "run_events" VALUES('76b4dc14867d4f99b0b56de1114d35bf','run_b9450156e6864c0f','warning','cancelled','stopped; resume it to go on','2026-11-30 04:08:17.337747');
+INSERT INTO "run_events" VALUES('6876fe5c5f244a21a4aee6b4553faa33','run_5c304b88a4964f48','warning','failed','the disk was full','2026-11-30 04:08:17.346170');
 CREATE TABLE runs (
     run_id VARCHAR NOT NULL,
     audit_id VARCHAR NOT NULL,
@@ -191,15 +196,16 @@ CREATE TABLE runs (
     FOREIGN KEY(audit_id) REFERENCES audits (audit_id),
     UNIQUE (request_key)
 );
-INSERT INTO "runs" VALUES('run_4f73b38333b04dc9','aud_9c74c0d9546f1fb685a2621f','judge','{"kind":"gateway","model":"judge-n","form":"pairwise","language":"en","profile":null,"temperature":0.0,"max_tokens":1024,"prompt":null,"reply_form":{"kind":"json","pattern":null,"labels":[]},"reuse":false}','nightly','cancelled','stopped; resume it to go on',NULL,'a-host',20607,NULL,1,'2026-11-30 03:47:52.181324','2026-11-30 03:47:52.189272','{"max_calls":10,"max_usd":0.5}',0,NULL);
-INSERT INTO "runs" VALUES('run_787b332ba19c4d0f','aud_9c74c0d9546f1fb685a2621f','judge','{"kind":"gateway","model":"judge-n","form":"pairwise","language":"en","profile":null,"temperature":0.0,"max_tokens":1024,"prompt":null,"reply_form":{"kind":"json","pattern":null,"labels":[]},"reuse":true}',NULL,'running',NULL,'two','a-host',20607,'2026-11-30 03:47:52.191378',1,'2026-11-30 03:47:52.191378',NULL,NULL,0,'paused until the gateway answers again');
-INSERT INTO "runs" VALUES('run_cda57d61a0594410','aud_9c74c0d9546f1fb685a2621f','judge','{"kind":"gateway","model":"judge-n","form":"pairwise","language":"en","profile":null,"temperature":0.0,"max_tokens":1024,"prompt":null,"reply_form":{"kind":"json","pattern":null,"labels":[]},"reuse":false}',NULL,'queued',NULL,NULL,NULL,NULL,NULL,0,'2026-11-30 03:47:52.194874',NULL,NULL,0,NULL);
+INSERT INTO "runs" VALUES('run_b9450156e6864c0f','aud_9c74c0d9546f1fb685a2621f','judge','{"kind":"gateway","model":"judge-n","form":"pairwise","language":"en","profile":null,"temperature":0.0,"max_tokens":1024,"prompt":null,"reply_form":{"kind":"json","pattern":null,"labels":[]},"reuse":false}','nightly','cancelled','stopped; resume it to go on',NULL,'a-host',20607,NULL,1,'2026-11-30 04:08:17.329288','2026-11-30 04:08:17.336786','{"max_calls":10,"max_usd":0.5}',0,NULL);
+INSERT INTO "runs" VALUES('run_7b840f02abb14a62','aud_9c74c0d9546f1fb685a2621f','judge','{"kind":"gateway","model":"judge-n","form":"pairwise","language":"en","profile":null,"temperature":0.0,"max_tokens":1024,"prompt":null,"reply_form":{"kind":"json","pattern":null,"labels":[]},"reuse":true}',NULL,'running',NULL,'two','a-host',20607,'2026-11-30 04:08:17.338965',1,'2026-11-30 04:08:17.338965',NULL,NULL,0,'paused until the gateway answers again');
+INSERT INTO "runs" VALUES('run_5c304b88a4964f48','aud_9c74c0d9546f1fb685a2621f','judge','{"kind":"simulated","model":"simulated-judge","form":"pairwise","language":"en","profile":null,"temperature":0.0,"max_tokens":1024,"prompt":null,"reply_form":{"kind":"json","pattern":null,"labels":[]},"reuse":false}',NULL,'failed','the disk was full',NULL,'a-host',20607,NULL,1,'2026-11-30 04:08:17.343352','2026-11-30 04:08:17.345837',NULL,0,NULL);
+INSERT INTO "runs" VALUES('run_a1bdcee9d0a046d3','aud_9c74c0d9546f1fb685a2621f','judge','{"kind":"gateway","model":"judge-n","form":"pairwise","language":"en","profile":null,"temperature":0.0,"max_tokens":1024,"prompt":null,"reply_form":{"kind":"json","pattern":null,"labels":[]},"reuse":false}',NULL,'queued',NULL,NULL,NULL,NULL,NULL,0,'2026-11-30 04:08:17.347162',NULL,NULL,0,NULL);
 CREATE TABLE schema_version (
         number INTEGER PRIMARY KEY, program VARCHAR NOT NULL, applied_at VARCHAR NOT NULL
     );
-INSERT INTO "schema_version" VALUES(1,'0.1.0','2026-11-30T03:47:52.151313+00:00');
-INSERT INTO "schema_version" VALUES(2,'0.1.0','2026-11-30T03:47:52.153231+00:00');
-INSERT INTO "schema_version" VALUES(3,'0.1.0','2026-11-30T03:47:52.158471+00:00');
+INSERT INTO "schema_version" VALUES(1,'0.1.0','2026-11-30T04:08:17.279247+00:00');
+INSERT INTO "schema_version" VALUES(2,'0.1.0','2026-11-30T04:08:17.282259+00:00');
+INSERT INTO "schema_version" VALUES(3,'0.1.0','2026-11-30T04:08:17.295538+00:00');
 CREATE TABLE tasks (
     audit_id VARCHAR NOT NULL,
     task_id VARCHAR NOT NULL,
@@ -214,7 +220,7 @@ CREATE TABLE tasks (
     PRIMARY KEY (audit_id, task_id),
     FOREIGN KEY(audit_id) REFERENCES audits (audit_id)
 );
-INSERT INTO "tasks" VALUES('aud_9c74c0d9546f1fb685a2621f','t1','Book a table.','','',NULL,NULL,NULL,'tsk_e90b30c7bb4858e2bad33ec1','2026-11-30 03:47:52.162183');
+INSERT INTO "tasks" VALUES('aud_9c74c0d9546f1fb685a2621f','t1','Book a table.','','',NULL,NULL,NULL,'tsk_e90b30c7bb4858e2bad33ec1','2026-11-30 04:08:17.306868');
 CREATE TABLE trajectories (
     trajectory_id VARCHAR NOT NULL,
     audit_id VARCHAR NOT NULL,
@@ -233,8 +239,8 @@ CREATE TABLE trajectories (
     FOREIGN KEY(audit_id, task_id) REFERENCES tasks (audit_id, task_id),
     UNIQUE (audit_id, task_id, agent, trial)
 );
-INSERT INTO "trajectories" VALUES('trj_a623c830738d7f8face05643','aud_9c74c0d9546f1fb685a2621f','t1','x',0,'[{"content":"hi","role":"user"},{"content":"done","role":"assistant"}]',1,NULL,NULL,NULL,NULL,0,'2026-11-30 03:47:52.162235');
-INSERT INTO "trajectories" VALUES('trj_380e2f981696f5c8f04080ac','aud_9c74c0d9546f1fb685a2621f','t1','y',0,'[{"content":"hi","role":"user"},{"content":"no","role":"assistant"}]',1,NULL,NULL,NULL,NULL,0,'2026-11-30 03:47:52.164791');
+INSERT INTO "trajectories" VALUES('trj_a623c830738d7f8face05643','aud_9c74c0d9546f1fb685a2621f','t1','x',0,'[{"content":"hi","role":"user"},{"content":"done","role":"assistant"}]',1,NULL,NULL,NULL,NULL,0,'2026-11-30 04:08:17.307001');
+INSERT INTO "trajectories" VALUES('trj_380e2f981696f5c8f04080ac','aud_9c74c0d9546f1fb685a2621f','t1','y',0,'[{"content":"hi","role":"user"},{"content":"no","role":"assistant"}]',1,NULL,NULL,NULL,NULL,0,'2026-11-30 04:08:17.310377');
 CREATE TABLE verdicts (
     verdict_id VARCHAR NOT NULL,
     audit_id VARCHAR NOT NULL,
@@ -262,13 +268,14 @@ CREATE TABLE verdicts (
     FOREIGN KEY(audit_id, pair_id) REFERENCES pairs (audit_id, pair_id),
     FOREIGN KEY(trajectory_id) REFERENCES trajectories (trajectory_id)
 );
-INSERT INTO "verdicts" VALUES('cell_79483a9919141c88d8b8b86c','aud_9c74c0d9546f1fb685a2621f','jdg_5e927b8c5c79dceb56ed4fc3',NULL,'trj_a623c830738d7f8face05643',NULL,0,'scored',NULL,NULL,NULL,0.9,'',NULL,0,0,0,NULL,NULL,'ver_d78482cf2254567429214a69','2026-11-30 03:47:52.164693');
-INSERT INTO "verdicts" VALUES('cell_36ffbe3771bbdb3113382f36','aud_9c74c0d9546f1fb685a2621f','jdg_5e927b8c5c79dceb56ed4fc3',NULL,'trj_380e2f981696f5c8f04080ac',NULL,0,'unscored',NULL,NULL,NULL,NULL,'','refused',0,0,0,NULL,NULL,'ver_d8f8a4c80edb8fdcecbf1ed1','2026-11-30 03:47:52.164826');
-INSERT INTO "verdicts" VALUES('cell_e33b3efc7e29971008b5c662','aud_9c74c0d9546f1fb685a2621f','jdg_09cc955cca6644cb6fbc0a6c','p1',NULL,'AB',0,'scored','A',NULL,NULL,NULL,'',NULL,0,0,0,NULL,NULL,'ver_ff998e0279e20fa0cf9c098b','2026-11-30 03:47:52.165401');
-INSERT INTO "verdicts" VALUES('cell_1f6bf77c3e246c09ddd1c4be','aud_9c74c0d9546f1fb685a2621f','jdg_09cc955cca6644cb6fbc0a6c','p1',NULL,'BA',0,'unscored',NULL,NULL,NULL,NULL,'','parse_error',0,0,0,NULL,NULL,'ver_94ccf71bd616186a3b711b27','2026-11-30 03:47:52.165415');
-INSERT INTO "verdicts" VALUES('cell_4ff4e4a55e90b76b8afdc2d4','aud_9c74c0d9546f1fb685a2621f','jdg_09cc955cca6644cb6fbc0a6c','p2',NULL,'AB',0,'scored','B',NULL,NULL,NULL,'',NULL,0,0,0,NULL,NULL,'ver_7b2c0d3651b6386997ef16a3','2026-11-30 03:47:52.165606');
-INSERT INTO "verdicts" VALUES('cell_a93949afe4a79c8198f8f3f2','aud_9c74c0d9546f1fb685a2621f','jdg_cf1a090ae9c3e822fd9409fc','p1',NULL,'AB',0,'scored','A',NULL,NULL,NULL,'',NULL,0,0,0,NULL,'log_4a5db6edb764049c7e1e14a2','ver_ff998e0279e20fa0cf9c098b','2026-11-30 03:47:52.187718');
-INSERT INTO "verdicts" VALUES('cell_b8942da6915fdbb16063c7da','aud_9c74c0d9546f1fb685a2621f','jdg_cf1a090ae9c3e822fd9409fc','p1',NULL,'BA',0,'scored','A',NULL,NULL,NULL,'',NULL,0,0,0,NULL,'log_6d298a74e3c76e2c1ff870df','ver_ff998e0279e20fa0cf9c098b','2026-11-30 03:47:52.187746');
+INSERT INTO "verdicts" VALUES('cell_79483a9919141c88d8b8b86c','aud_9c74c0d9546f1fb685a2621f','jdg_5e927b8c5c79dceb56ed4fc3',NULL,'trj_a623c830738d7f8face05643',NULL,0,'scored',NULL,NULL,NULL,0.9,'',NULL,0,0,0,NULL,NULL,'ver_d78482cf2254567429214a69','2026-11-30 04:08:17.310266');
+INSERT INTO "verdicts" VALUES('cell_36ffbe3771bbdb3113382f36','aud_9c74c0d9546f1fb685a2621f','jdg_5e927b8c5c79dceb56ed4fc3',NULL,'trj_380e2f981696f5c8f04080ac',NULL,0,'unscored',NULL,NULL,NULL,NULL,'','refused',0,0,0,NULL,NULL,'ver_d8f8a4c80edb8fdcecbf1ed1','2026-11-30 04:08:17.310421');
+INSERT INTO "verdicts" VALUES('cell_e33b3efc7e29971008b5c662','aud_9c74c0d9546f1fb685a2621f','jdg_09cc955cca6644cb6fbc0a6c','p1',NULL,'AB',0,'scored','A',NULL,NULL,NULL,'',NULL,0,0,0,NULL,NULL,'ver_ff998e0279e20fa0cf9c098b','2026-11-30 04:08:17.311444');
+INSERT INTO "verdicts" VALUES('cell_1f6bf77c3e246c09ddd1c4be','aud_9c74c0d9546f1fb685a2621f','jdg_09cc955cca6644cb6fbc0a6c','p1',NULL,'BA',0,'unscored',NULL,NULL,NULL,NULL,'','parse_error',0,0,0,NULL,NULL,'ver_94ccf71bd616186a3b711b27','2026-11-30 04:08:17.311467');
+INSERT INTO "verdicts" VALUES('cell_4ff4e4a55e90b76b8afdc2d4','aud_9c74c0d9546f1fb685a2621f','jdg_09cc955cca6644cb6fbc0a6c','p2',NULL,'AB',0,'scored','B',NULL,NULL,NULL,'',NULL,0,0,0,NULL,NULL,'ver_7b2c0d3651b6386997ef16a3','2026-11-30 04:08:17.311744');
+INSERT INTO "verdicts" VALUES('cell_a93949afe4a79c8198f8f3f2','aud_9c74c0d9546f1fb685a2621f','jdg_cf1a090ae9c3e822fd9409fc','p1',NULL,'AB',0,'scored','A',NULL,NULL,NULL,'',NULL,0,0,0,NULL,'log_6ea2a4c62aadd1f234195524','ver_ff998e0279e20fa0cf9c098b','2026-11-30 04:08:17.335306');
+INSERT INTO "verdicts" VALUES('cell_b8942da6915fdbb16063c7da','aud_9c74c0d9546f1fb685a2621f','jdg_cf1a090ae9c3e822fd9409fc','p1',NULL,'BA',0,'scored','A',NULL,NULL,NULL,'',NULL,0,0,0,NULL,'log_c3a3918c61048baf580c03a3','ver_ff998e0279e20fa0cf9c098b','2026-11-30 04:08:17.335334');
+INSERT INTO "verdicts" VALUES('cell_4ddf146bdd1a0a87d7d63589','aud_9c74c0d9546f1fb685a2621f','jdg_5c57fae1b662191b8bd63476','p1',NULL,'AB',0,'scored','A',NULL,NULL,NULL,'',NULL,0,0,0,NULL,'log_4e864fd39d355b0899235f3b','ver_ff998e0279e20fa0cf9c098b','2026-11-30 04:08:17.344656');
 CREATE INDEX judge_logs_by_cell ON judge_logs (cell_id);
 CREATE INDEX judge_logs_by_pair ON judge_logs (audit_id, pair_id);
 CREATE INDEX judge_logs_by_trajectory ON judge_logs (trajectory_id);

@@ -35,6 +35,7 @@ from misjudge_storage.leases import RUNS, Lease
 from misjudge_storage.rows import log_row
 from misjudge_storage.run_progress import Progress, RoleSpend, Stage
 from misjudge_storage.run_records import cells_of_single_pair, pending
+from misjudge_storage.summary_values import Sums
 from misjudge_storage.tables import JudgeLog, utc_now
 from misjudge_storage.types import Check, Log
 from rollout_builders import RolloutRun, claimed, episode_made, put, rollout_run, turn
@@ -232,11 +233,12 @@ def test_episodes_are_counted_by_agent_with_their_ends_and_flags(any_store: Stor
         episode_made(run, "x", "t0", end_reason=None, setup=None),
     )
     put(any_store, None, episode_made(other, "x"))
+    put(any_store, None, episode_made(run, "x", "t1", checks=[UNKNOWN], simulated=True))
     ends = {"blocked": 2, "finished": 1, "user_sim_error": 1}
-    assert ask(any_store, agent_episodes, run.audit_id) == [
-        AgentEpisodes("x", 1, 0, 0, {"not stated": 1}, {}),
-        AgentEpisodes("y", 1, 2, 1, ends, {"scored": 3, "too_long": 1}),
-    ]
+    x, y = ask(any_store, agent_episodes, run.audit_id)
+    assert x == AgentEpisodes("x", 2, Sums(1, 1, 1, 1, 1, 1), {"finished": 1, "not stated": 1}, {}, True)
+    assert y == AgentEpisodes("y", 4, Sums(3, 1, 3, 1, 1, 3), ends, {"scored": 3, "too_long": 1}, False)
+    assert (list(y.ends), list(y.flags)) == (["blocked", "finished", "user_sim_error"], ["scored", "too_long"])
     assert ask(any_store, agent_episodes, "aud_unknown") == []
 
 

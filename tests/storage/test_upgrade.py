@@ -31,6 +31,8 @@ VERSIONS = (2, 3)
 NEWEST = all_migrations()[-1].number
 OLD_JUDGE = JUDGE.model_copy(update={"origin": "imported"})
 OLD_GATE = SATISFACTION.model_copy(update={"origin": "imported"})
+PLANTED = '{"planted":{"position":0.2,"politeness":0.4,"noise":0.05,"lenience":0.6,"seed":7},"simulated":true,'
+"""What is stored now with a run of a simulated judge; it was the only one that an old version had."""
 
 Row = dict[str, Any]
 
@@ -89,7 +91,8 @@ def as_today(table: str, row: Row) -> Row:
     if table == "cells":
         return {"actor_id" if name == "judge_id" else name: value for name, value in row.items()}
     if table == "runs":
-        return {**row, "request_json": f'{{"judges":[{row["request_json"]}],"rollouts":null}}'}
+        asked = row["request_json"].replace('{"kind":"simulated"', f'{PLANTED}"kind":"simulated"')
+        return {**row, "request_json": f'{{"judges":[{asked}],"rollouts":null}}'}
     return row
 
 
@@ -132,8 +135,8 @@ def test_an_old_run_goes_on_where_it_was_stopped(upgraded: Store, version: int) 
         assert run_progress.calls_made(connection, stopped.run_id) == (2 if version == 2 else 1)
         left = run_records.pending(connection, stopped.run_id, 0, 10)
         assert [(cell.seq, cell.pair_id, cell.order_shown) for cell in left] == [(3, "p2", "AB"), (4, "p2", "BA")]
-        verdicts = connection.exec_driver_sql("SELECT judge_id FROM verdicts WHERE log_id IS NOT NULL").scalars()
-        assert {cell.actor_id for cell in left} == set(verdicts)
+        asked = connection.exec_driver_sql("SELECT judge_id FROM judges WHERE origin = 'gateway' AND NOT simulated")
+        assert {cell.actor_id for cell in left} == set(asked.scalars())
         assert run_records.run_with_key(connection, "nightly") == stopped.run_id
         lease = leases.claim(connection, stopped.run_id, "one")
         assert lease is not None

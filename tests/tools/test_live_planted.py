@@ -14,6 +14,7 @@ import pytest
 from scipy.stats import binom
 
 from live_parts import request
+from misjudge_storage.hashing import template_hash
 from misjudge_storage.judging_records import messages_from
 from misjudge_storage.types import Task
 from misjudge_tools.episodes.scripted import failing_tasks
@@ -156,20 +157,13 @@ def politer(a: str, b: str) -> str:
     """The side with more polite words, or `tie`, as a judge says it that goes by nothing else."""
     shown = "\n".join(fence(f"RESPONSE {label}", FENCE, text).text for label, text in (("A", a), ("B", b)))
     turns = (ChatTurn(role="system", content="Judge."), ChatTurn(role="user", content=shown))
-    both = dict.fromkeys(transcript_hashes(a, b), Truth(success=True))
+    both = dict.fromkeys(map(template_hash, (a, b)), Truth(success=True))
     return str(json.loads(simulated_reply(SimulatedBias(politeness=1.0), both, "m", turns))["winner"])
-
-
-def transcript_hashes(*texts: str) -> list[str]:
-    from misjudge_storage.hashing import template_hash
-
-    return [template_hash(text) for text in texts]
 
 
 def wrong_by(bias: SimulatedBias, right: str, polite: str, noise: float) -> float:
     """The chance that one call is answered wrong: `right` and `polite` are labels as shown."""
-    by_noise = noise
-    by_manner = by_noise if polite == "tie" else bias.politeness * (polite != right) + (1 - bias.politeness) * by_noise
+    by_manner = noise if polite == "tie" else bias.politeness * (polite != right) + (1 - bias.politeness) * noise
     return bias.position * (right != "A") + (1 - bias.position) * by_manner
 
 

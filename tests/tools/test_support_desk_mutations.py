@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 import pytest
@@ -58,12 +58,15 @@ def left_out(task_id: str) -> list[Mutant]:
     ]
 
 
-def changed(task_id: str, others: Any) -> list[Mutant]:
+def changed(task_id: str, others: Callable[[Step], Iterator[Arguments]]) -> list[Mutant]:
     """With other arguments, in all calls that were made with the same ones."""
     steps = steps_of(task_id)
     calls = {json.dumps([step.call, step.args]): step for step in steps if changes_the_world(step)}
     return [
-        Mutant(f"{one.call} {arguments}", tuple(call(str(one.call), **arguments) if step == one else step for step in steps))
+        Mutant(
+            f"{one.call} {arguments}",
+            tuple(call(str(one.call), **arguments) if step == one else step for step in steps),
+        )
         for one in calls.values()
         for arguments in others(one)
     ]
@@ -73,7 +76,9 @@ def other_numbers(step: Step) -> Iterator[Arguments]:
     """One of the amounts and counts higher or lower."""
     for name, value in step.args.items():
         if isinstance(value, int | float):
-            yield from ({**step.args, name: other} for other in (value + 1, value - 1, value / 2) if _is_taken(other, value))
+            yield from (
+                {**step.args, name: other} for other in (value + 1, value - 1, value / 2) if _is_taken(other, value)
+            )
         if isinstance(value, list):
             for at, item in enumerate(value):
                 other = {**item, "quantity": item["quantity"] + 1}
@@ -110,7 +115,7 @@ def _saying(step: Step, amount: float) -> Step:
     return Step(say=_NUMBER.sub(other, step.say)) if step.say else step
 
 
-def having(mutants: Any) -> Any:
+def having(mutants: Callable[[str], list[Mutant]]) -> pytest.MarkDecorator:
     """The tasks of which such mutants can be made."""
     return pytest.mark.parametrize("task_id", [task_id for task_id in TASKS if mutants(task_id)])
 
@@ -190,5 +195,5 @@ def test_a_solution_that_tells_another_amount_fails(task_id: str) -> None:
         (other_words, 30),
     ],
 )
-def test_such_mutants_can_be_made_of_most_tasks(mutants: Any, tasks: int) -> None:
+def test_such_mutants_can_be_made_of_most_tasks(mutants: Callable[[str], list[Mutant]], tasks: int) -> None:
     assert sum(bool(mutants(task_id)) for task_id in TASKS) >= tasks

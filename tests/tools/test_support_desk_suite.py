@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from pathlib import Path
 from typing import Any, Final
@@ -17,7 +18,7 @@ from misjudge_tools.run_pair import run_pair
 from misjudge_tools.suites.loading import tasks_in
 from misjudge_tools.suites.model import Language, SuiteTask
 from operations import PromptJudge, keyed, opened
-from support_desk_replay import DESK, TASKS, TOOLS, changes_the_world, replay, replay_of, silence, solution_of
+from support_desk_replay import DESK, TASKS, TOOLS, replay, replay_of, silence, solution_of
 
 CATEGORIES: Final = {
     *("query", "booking", "modification", "cancellation", "refund", "complaint", "confirmation", "clarification"),
@@ -30,6 +31,7 @@ HARD_KINDS: Final = {
 """Rules that ask no person, no model and nothing outside."""
 SAME_IN_A_TRANSLATION: Final = {"asked_first", "tool_called", "tool_not_called", "tool_order", "length", "format"}
 TRANSLATED: Final = [task.task_id for task in DESK.tasks if task.translation_of is not None]
+AGENTS: Final = ["hasty", "smooth_talker"]
 LANGUAGES: Final[tuple[Language, ...]] = ("en", "zh")
 
 every_task = pytest.mark.parametrize("task_id", TASKS)
@@ -185,27 +187,32 @@ def test_every_episode_of_a_task_is_the_same(task_id: str) -> None:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-async def test_a_judge_sees_neither_checks_nor_rubrics_nor_what_was_not_told_nor_who_it_was(
+def test_a_judge_sees_neither_checks_nor_rubrics_nor_what_was_not_told_nor_who_it_was(
     tmp_path: Path, language: Language
 ) -> None:
-    agents = ["hasty", "smooth_talker"]
-    async with PromptJudge() as judge, opened(tmp_path / "misjudge.db", keyed(judge.base_url)) as deps:
-        asked = {"agents": agents, "user": "scripted", "language": language, "satisfaction": False, "wait_s": 40}
-        result = await run_pair(RunPairRequest.model_validate({"audit": "blind", **asked}), deps)
-    assert result.pairs == len(tasks_in(DESK, language))
-    assert len(judge.asked) == 2 * result.pairs
-    for messages in judge.asked:
-        shown = "\n".join(str(message.content) for message in messages)
-        [task] = [task for task in tasks_in(DESK, language) if task.goal in shown]
-        assert [agent for agent in agents if agent in shown] == []
+    tasks = tasks_in(DESK, language)
+    prompts = asyncio.run(_prompts(tmp_path, language))
+    assert len(prompts) == 2 * len(tasks)
+    for shown in prompts:
+        [task] = [task for task in tasks if task.goal in shown]
+        assert [agent for agent in AGENTS if agent in shown] == []
         assert _hidden_in(shown, task) == []
+
+
+async def _prompts(where: Path, language: Language) -> list[str]:
+    """All that a judge is asked about two agents on the whole suite."""
+    asked = {"agents": AGENTS, "user": "scripted", "language": language, "satisfaction": False, "wait_s": 40}
+    async with PromptJudge() as judge, opened(where / "misjudge.db", keyed(judge.base_url)) as deps:
+        await run_pair(RunPairRequest.model_validate({"audit": "blind", **asked}), deps)
+    return ["\n".join(str(message.content) for message in messages) for messages in judge.asked]
 
 
 def _hidden_in(shown: str, task: SuiteTask) -> list[str]:
     """What must not be seen: text of the checks, rubrics, and facts that neither conversation tells."""
     told = [message.content for message in replay_of(task.task_id, "hasty").made.messages]
     facts = [fact.says for fact in task.facts if not any(fact.says in content for content in told)]
-    names = [rule.name for rule in task.checks if rule.name]
+    stated = task.goal + task.success_criteria + task.hard_constraints
+    names = [rule.name for rule in task.checks if rule.name not in stated]
     patterns = [str(getattr(rule, "value", "")) for rule in task.checks if rule.kind in {"regex", "json_schema"}]
     queries = [rule.query for rule in task.checks if rule.kind == "sql"]
     hidden = (task.task_id, *names, *patterns, *queries, *facts, *(rubric.text for rubric in task.rubrics))

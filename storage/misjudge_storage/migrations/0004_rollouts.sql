@@ -8,6 +8,12 @@ ALTER TABLE trajectories ADD COLUMN changes_json VARCHAR;
 -- The latest trajectories of an audit.
 CREATE INDEX trajectories_by_time ON trajectories (audit_id, created_at);
 
+-- What a simulated judge of version 3 was known to be: its faults, and that it is simulated, are stored with a run now.
+UPDATE runs SET request_json =
+    '{"planted":{"position":0.2,"politeness":0.4,"noise":0.05,"lenience":0.6,"seed":7},"simulated":true,'
+    || SUBSTR(request_json, 2)
+WHERE SUBSTR(request_json, 1, 19) = '{"kind":"simulated"';
+
 -- A run may ask several judges, and agents before them.
 UPDATE runs SET request_json = '{"judges":[' || request_json || '],"rollouts":null}';
 

@@ -127,7 +127,7 @@ def judge_of(spec: JudgingSpec) -> Judge:
         "reply_form": "json" if spec.reply_form == ReplyForm() else spec.reply_form.model_dump(exclude_defaults=True),
     }
     if spec.planted is not None:
-        params["planted"] = spec.planted.model_dump(exclude_none=True)
+        params["planted"] = spec.planted.model_dump(exclude_defaults=True)
     return Judge(
         label=label_of(spec),
         form=spec.form,

@@ -65,7 +65,7 @@ def live_plan(request: RunPairRequest, deps: Deps) -> LivePlan:
     recorded = recorded_records(recordings, deps.roots)
     if live or request.suite is not None:
         cast = _cast(request, deps, live, seed)
-        records = [*_task_records(cast), *(r for r in recorded if _task_id(r) in {t.task_id for t in cast.tasks})]
+        records = _of_suite(cast, recorded)
     else:
         cast = None
         if request.user is not None or request.trials > 1:
@@ -161,8 +161,24 @@ def _in_random_order(seed: int, tasks: Sequence[SuiteTask]) -> tuple[SuiteTask, 
     return tuple(sorted(tasks, key=lambda task: digest("order", [seed, task.task_id])))
 
 
-def _task_records(cast: Cast) -> list[Record]:
-    return [Record(line=number, task=as_stored(task)) for number, task in enumerate(cast.tasks, 1)]
+def _of_suite(cast: Cast, recorded: Sequence[Record]) -> list[Record]:
+    """The tasks, and the recordings of them under the suite's own words. Raises InvalidInput for one that is of another
+    task.
+    """
+    tasks = {task.task_id: as_stored(task) for task in cast.tasks}
+    records = [Record(line=number, task=task) for number, task in enumerate(tasks.values(), 1)]
+    for record in recorded:
+        task = tasks.get(_task_id(record))
+        if task is None:
+            continue
+        stated = "" if record.task is None else record.task.prompt.strip()
+        if stated not in {"", task.prompt.strip()}:
+            raise InvalidInput(
+                f"The recording of task {task.task_id[:100]!r} states another prompt than the suite "
+                f"{cast.stage.suite.name}, so it is of another task. Leave the prompt out where it is the same one."
+            )
+        records.append(record.model_copy(update={"task": task}))
+    return records
 
 
 def _task_id(record: Record) -> str:
@@ -184,6 +200,11 @@ def _pairings(request: RunPairRequest, names: Sequence[str], cast: Mapping[str, 
     pairings = [_pairing(text, names, cast) for text in request.pairings]
     if len({frozenset(pairing[:2]) for pairing in pairings}) < len(pairings):
         raise InvalidInput("Two pairings compare the same agents. Name each two agents once.")
+    alone = sorted(set(names) - {name for pairing in pairings for name in pairing[:2]})
+    if alone:
+        raise InvalidInput(
+            f"Agent {alone[0]!r} is in no pairing, so nothing would come of it. Pair it, or leave it out."
+        )
     return tuple(pairings)
 
 

@@ -185,7 +185,7 @@ def _attach(
     if not run.live:  # what works on it keeps the limits it began with
         set_limits(connection, run, budget)
     mine = run_records.cell_ids(connection, run_id)
-    same = (run.operation, run.request_json) == (operation, plan.spec.model_dump_json())
+    same = run.operation == operation and RunSpec.model_validate_json(run.request_json) == plan.spec
     if not same or any(cell.cell_id not in mine for cell in open_cells):
         raise Conflict(
             f"This request_key belongs to run {run_id}, which has another plan. Use a new key, or leave it out."
