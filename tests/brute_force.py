@@ -149,6 +149,8 @@ def pair_counts(pairs: Sequence[Judged]) -> dict[str, int]:
     return {
         "n": len(pairs),
         "decidable": sum(one.decidable for one in pairs),
+        "gold_tie": sum(one.gold == "tie" for one in pairs),
+        "gold_unknown": sum(one.gold is None for one in pairs),
         "scored": len(pairs) - statuses["unscored"],
         "tie": statuses["tie"],
         "inconsistent": statuses["inconsistent"],
@@ -233,6 +235,38 @@ def buckets(pairs: Sequence[Judged], records: Sequence[Record]) -> dict[tuple[st
 def means(one: Judged, side: str) -> float | None:
     known = [getattr(verdict, side) for verdict in one.verdicts if getattr(verdict, side) is not None]
     return sum(known) / len(known) if known else None
+
+
+class AgentCount(NamedTuple):
+    """Episodes of one agent: successes by task among those of known outcome, and who satisfied a judge."""
+
+    tallies: tuple[Tally, ...]
+    unknown: int
+    satisfied: int
+    satisfied_failed: int
+
+
+def agents(records: Iterable[Record], satisfies: Callable[[float], bool]) -> dict[str, AgentCount]:
+    """Every agent's episodes, each of which stands in one record; `satisfies` says it of a score."""
+    found: defaultdict[str, list[Episode]] = defaultdict(list)
+    for record in records:
+        for episode in record.episodes:
+            found[episode.trajectory.agent].append(episode)
+    return {agent: _agent_count(episodes, satisfies) for agent, episodes in found.items()}
+
+
+def _agent_count(episodes: Sequence[Episode], satisfies: Callable[[float], bool]) -> AgentCount:
+    known = [(episode, check.passed) for episode in episodes if (check := best(episode, "passed")) is not None]
+    tasks: defaultdict[str, list[bool]] = defaultdict(list)
+    for episode, success in known:
+        tasks[episode.trajectory.task_id].append(bool(success))
+    content = [
+        success
+        for episode, success in known
+        if any(satisfies(said.score) for said in episode.satisfaction if said.score is not None)
+    ]
+    tallies = tuple(Tally(sum(successes), len(successes)) for successes in tasks.values())
+    return AgentCount(tallies, len(episodes) - len(known), len(content), content.count(False))
 
 
 def bucket(gap: float) -> str:

@@ -14,10 +14,13 @@ from typing import Any
 import pytest
 
 import crowd_tools
-from live_parts import SHOP, TEXT, Relay, desk_models, known, on_run, ran, shop, shop_task
+from live_parts import SHOP, TEXT, TOOLS, Relay, desk_models, known, on_run, ran, shop, shop_task
+from loopback import LoopbackServer
 from misjudge_storage.engine import Store
 from misjudge_tools.episodes.settings import Allowed, CommandAgent, EpisodeSettings
 from misjudge_tools.gateway.simulated import SimulatedServer
+from misjudge_tools.gateway.simulated_agent import Repertoire
+from misjudge_tools.suites.loading import load_suite
 from operations import NOWHERE, opened, rows
 from suite_folders import write
 
@@ -97,6 +100,27 @@ async def test_64_rollouts_that_ask_models_are_in_flight_together_and_stay_apart
         assert (row["changes"]["number"], noted) == ((2, [order]) if row["agent"] == "strong" else (0, []))
 
 
+async def test_a_rollout_that_is_made_again_is_a_session_of_its_own_for_a_server_of_tools(tmp_path: Path) -> None:
+    async with LoopbackServer() as tools:
+        tools.always({"ok": True})
+        home = {"http": tools.base_url, "tools": TOOLS["tools"]}
+        suite = shop(tmp_path / "shop", 1, tools=home)
+        host = tools.base_url.removeprefix("http://").removesuffix("/v1")
+        allowed = Allowed(hosts=(host,))
+        loaded = load_suite(suite, allowed, None)
+        async with SimulatedServer(known=Repertoire(loaded.tasks, loaded.solutions)) as server:
+            models = desk_models(server.base_url)
+            async with opened(tmp_path / "s.db", models, episodes=EpisodeSettings(allowed=allowed)) as deps:
+                values = {"suite": suite, "agents": ["strong", "refuser"], "user": "scripted", "satisfaction": False}
+                first = await ran(deps, **values, max_calls=3)
+                assert [asked.body["tool"] for asked in tools.requests] == ["take", "note"]
+                done = await on_run(deps, "resume", first.run.run, max_calls=100)
+    assert (first.run.state, done.state) == ("cancelled", "done")
+    assert [asked.body["tool"] for asked in tools.requests] == ["take", "note", "take", "note"]
+    sessions = [asked.body["session"] for asked in tools.requests]
+    assert (sessions[0], sessions[2]) == (sessions[1], sessions[3]) and sessions[0] != sessions[2]
+
+
 AGENT = """
 import json, os, pathlib, sys, time
 asked = json.load(sys.stdin)
@@ -162,7 +186,7 @@ async def test_a_worker_that_is_cancelled_leaves_no_file_and_no_program_behind(t
         assert len(list(scratch.iterdir())) == 2
         await deps.worker.aclose(grace_s=0)
         assert not list(scratch.iterdir())
-        for line in noted.read_text(encoding="utf-8").splitlines():
+        for line in noted.read_text(encoding="utf-8").splitlines() if sys.platform != "win32" else ():
             with pytest.raises(ProcessLookupError):
                 os.kill(int(line.split()[0]), 0)
         lost = await on_run(deps, "status", started.run.run)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 from aiohttp import web
 
-from live_parts import ROLES, SHOP, Refuse, Relay, Seen, desk_models, known, on_run, ran, shop, status
+from live_parts import ROLES, SHOP, Refuse, Relay, Seen, desk_models, known, on_run, ran, shop, shop_task, status
 from loopback import VirtualClock, completion
 from misjudge_tools.deps import Deps
 from misjudge_tools.gateway.simulated import SimulatedServer, Trouble
@@ -234,6 +234,25 @@ async def test_money_ends_a_run_within_a_rollout_as_well(tmp_path: Path) -> None
         nothing_was_paid_twice(at.relay)
 
 
+COST_BY_TASK = """
+    SELECT p.task_id, SUM(l.est_cost) AS cost FROM judge_logs l JOIN (
+        SELECT task_id, trajectory_a AS t FROM planned_pairs UNION SELECT task_id, trajectory_b FROM planned_pairs
+    ) p ON p.t = l.trajectory_id GROUP BY p.task_id
+"""
+
+
+async def test_a_limit_for_each_task_ends_rollouts_and_judging_of_that_task(tmp_path: Path) -> None:
+    async with desk(tmp_path, key=KEY, tasks=3) as at:
+        first = await at.run(max_usd_per_task=0.0005)
+        assert first.run.state == "cancelled" and first.run.reason is not None
+        assert "max_usd_per_task is used up for 3 of the tasks" in first.run.reason
+        by_task = rows(at.deps.store, COST_BY_TASK)
+        assert len(by_task) == 3 and all(0 < row["cost"] < 0.002 for row in by_task)
+        done = await on_run(at.deps, "resume", first.run.run, max_usd_per_task=1)
+        assert (done.state, done.done) == ("done", done.total)
+        nothing_was_paid_twice(at.relay)
+
+
 class Fails:
     """The gateway is down for calls of this role, from the first to the last of these (from 1) that come."""
 
@@ -428,3 +447,38 @@ async def test_another_process_goes_on_with_the_run(tmp_path: Path) -> None:
             done = await on_run(other, "resume", first.run.run, max_calls=100)
         assert (done.state, Counter(at.relay.asked)) == ("done", CALLS_OF_ONE)
         nothing_was_paid_twice(at.relay)
+
+
+async def test_the_judge_is_asked_what_model_rules_ask_and_its_opinion_decides_nothing(tmp_path: Path) -> None:
+    async with desk(tmp_path, key=KEY) as at:
+        opinion = {"kind": "model", "question": "Was it polite?"}
+        task = shop_task(0)
+        shop(tmp_path / "shop", 1, tasks=[{**task, "checks": [*task["checks"], opinion]}])
+        for limit in range(1, 4):
+            at.relay.passed.clear()
+            first = await at.run(**ONE_PAIR, audit=f"limit {limit}", max_calls=5 + 3 + limit - 1)
+            done = await on_run(at.deps, "resume", first.run.run, max_calls=100)
+            assert (first.run.state, done.state) == ("cancelled", "done")
+            assert {use.role: use.calls for use in done.spent} == {**CALLS_OF_ONE, "success_check": 2}
+            nothing_was_paid_twice(at.relay)
+        pair = (await at.run(**ONE_PAIR, audit="limit 1")).pair
+        assert pair is not None and pair.row is not None
+        assert (pair.a.success, pair.b.success) == (True, False)
+        for side in (pair.a, pair.b):
+            (said,) = (check for check in side.checks if check.get("source") == "model")
+            assert said["passed"] in {True, False} and said["scope"] == "part"
+        assert pair.row["gold_source"] == "verifier"
+
+
+async def test_an_opinion_that_nobody_gives_is_unknown_and_keeps_no_episode_open(tmp_path: Path) -> None:
+    def refuse(seen: Seen) -> Any:
+        return status(400, "no") if "Was it polite?" in str(seen.body["messages"]) else None
+
+    async with desk(tmp_path, refuse=refuse) as at:
+        opinion = {"kind": "model", "question": "Was it polite?"}
+        shop(tmp_path / "shop", 1, tasks=[{**shop_task(0), "checks": [*shop_task(0)["checks"], opinion]}])
+        result = await at.run(**ONE_PAIR)
+        assert (result.run.state, len(at.relay.refused)) == ("done", 2)
+        assert result.pair is not None and result.pair.a.success is True
+        opinions = {check["passed"] for check in result.pair.a.checks if check.get("source") == "model"}
+        assert (len(result.pair.a.checks), opinions) == (4, {None})

@@ -98,13 +98,9 @@ async def test_pairings_that_cannot_be_meant_are_refused(
     await refused(desk, said, suite=suite, agents=FOUR, pairings=pairings)
 
 
-async def test_only_agents_in_a_pairing_are_scored_for_satisfaction(desk: Deps, suite: str) -> None:
-    result = await ran(desk, suite=suite, agents=FOUR, pairings=["diligent|hasty"])
-    assert {stage.stage: stage.total for stage in result.run.stages} == {
-        "rollout": 16,
-        "pairwise": 8,
-        "satisfaction": 8,
-    }
+async def test_an_agent_in_no_pairing_is_refused(desk: Deps, suite: str) -> None:
+    values: dict[str, Any] = {"suite": suite, "agents": FOUR, "pairings": ["diligent|hasty", "hasty|smooth_talker"]}
+    await refused(desk, "Agent 'flaky:0.5' is in no pairing", **values)
 
 
 async def test_an_agent_is_kept_under_its_canonical_name(desk: Deps, suite: str) -> None:
@@ -339,9 +335,12 @@ async def test_a_request_key_attaches_to_its_run(desk: Deps, suite: str) -> None
     await refused(desk, "request_key belongs to run .* which has another plan", Conflict, suite=suite, request_key="k")
 
 
+RUNS = {"runs", "run_events", "planned_pairs"}
+
+
 async def test_the_same_call_again_asks_nothing(desk: Deps, suite: str) -> None:
     first = await ran(desk, suite=suite, agents=FOUR)
-    kept = {table: found for table, found in dump(desk.store).items() if table not in {"runs", "run_events"}}
+    kept = {table: found for table, found in dump(desk.store).items() if table not in RUNS}
     again = await ran(desk, suite=suite, agents=FOUR)
     assert (again.run.state, again.run.total, again.pairs, again.agents) == ("done", 0, first.pairs, first.agents)
     assert kept == {name: found for name, found in dump(desk.store).items() if name in kept}

@@ -127,6 +127,7 @@ async def test_the_customer_agrees_to_any_other_question(language: Language, sai
         ("en", "Order number O-1007 is cancelled.", "finished"),
         ("en", "Done. Is there anything else I can help you with?", "finished"),
         ("en", "You will not be charged.", "finished"),
+        ("en", "You hear from the manager when your email has been read, which takes two days.", "finished"),
         ("en", "", "finished"),
         ("zh", "订单号O-1007已取消，退款申请已提交。", "finished"),
         ("zh", "已取消。还有什么可以帮您的吗？", "finished"),
@@ -193,6 +194,12 @@ async def test_the_padder_does_the_same_with_more_words_which_change_no_answer(l
 def test_the_padder_keeps_to_a_form_that_is_checked(rule: dict[str, Any]) -> None:
     task = _task(checks=({"kind": "tool_called", "value": "cancel_order"}, rule))
     assert script_of(_agent("padder"), task, _solution(), False) == STEPS
+
+
+def test_the_padder_pads_where_a_pattern_may_stand_anywhere() -> None:
+    anywhere = {"kind": "regex", "value": "cancelled", "where": "any"}
+    assert script_of(_agent("padder"), _task(checks=(anywhere,)), _solution(), False) != STEPS
+    assert script_of(_agent("padder"), _task(checks=({**anywhere, "absent": True},)), _solution(), False) == STEPS
 
 
 def test_the_flaky_talk_smoothly_in_the_tasks_that_they_fail() -> None:

@@ -20,7 +20,7 @@ from misjudge_storage.errors import InvalidInput, NotFound
 from misjudge_storage.types import Check, Judge, Log, Preference, Record, Scale
 from misjudge_tools.deps import Deps
 from misjudge_tools.requests import SummarizeRequest
-from misjudge_tools.results import MARK, MARK_IN_PART
+from misjudge_tools.results import MARK, MARK_EPISODES, MARK_IN_PART
 from misjudge_tools.stats.rates import Tally, cluster_sums, clustered_rate
 from misjudge_tools.summarize_audit import SECTIONS, summarize, summarize_audit
 from misjudge_tools.summary.values import AuditSummary
@@ -59,7 +59,7 @@ def test_a_majority_of_annotators_is_gold_and_a_three_way_split_is_undecidable(d
     )
     found = summary(deps.store)
     assert found.pairs is not None
-    assert (found.pairs.n, found.pairs.decidable) == (5, 2)
+    assert (found.pairs.n, found.pairs.decidable, found.pairs.gold_tie, found.pairs.gold_unknown) == (5, 2, 1, 2)
 
 
 def sessions(seed: int, trials: int = 2) -> list[Record]:
@@ -240,7 +240,7 @@ def test_pass_hat_k_of_one_agent_stands_at_the_top_with_intervals(deps: Deps) ->
 
 
 LISTED = {
-    "pairs": ["n", "decidable", "scored", "tie", "inconsistent", "unscored"],
+    "pairs": ["n", "decidable", "gold_tie", "gold_unknown", "scored", "tie", "inconsistent", "unscored"],
     "misselection": ["rate", "k", "n", "low", "high", "decided", "all_pairs_rate"],
     "consistency": ["flip_rate", "soft_flip_rate", "letter_a_share", "accuracy", "agreement", "vote_accuracy"],
     "satisfaction": [
@@ -352,7 +352,9 @@ def test_several_judges_stand_side_by_side_and_one_can_be_chosen(deps: Deps) -> 
     found = summary(deps.store)
     assert found.judge is None and found.misselection is None
     assert "judge=LABEL" in found.why["misselection"]
-    assert found.pairs is not None and found.pairs.model_dump(exclude_none=True) == {"n": 6, "decidable": 6}
+    assert found.pairs is not None and found.pairs.model_dump(exclude_none=True) == {
+        "n": 6, "decidable": 6, "gold_tie": 0, "gold_unknown": 0
+    }  # fmt: skip
     assert found.judges is not None and list(found.judges) == ["judge", "other"]
     assert (found.judges["judge"].pairs, found.judges["other"].pairs) == (
         summary(deps.store, judge="judge").pairs,
@@ -507,7 +509,8 @@ def test_made_up_results_are_marked_and_real_ones_beside_them_are_not(deps: Deps
     assert (summary(deps.store, judge="judge").marked, summary(deps.store, judge="made up").marked) == (None, MARK)
     trajectory = episode("s", task="made-up task", simulated=True)
     stored(deps.store, [lone(trajectory)])
-    assert summary(deps.store, judge="judge").marked == MARK, "its episodes may be made up"
+    marked = [summary(deps.store, judge=judge).marked for judge in (None, "judge", "made up")]
+    assert marked == [f"{MARK_IN_PART}; {MARK_EPISODES}", MARK_EPISODES, f"{MARK}; {MARK_EPISODES}"]
 
 
 def test_an_unknown_audit_is_refused(deps: Deps) -> None:

@@ -15,9 +15,9 @@ from generated import JUDGES, audits, fresh
 from misjudge_storage.engine import Store
 from misjudge_storage.types import Record
 from misjudge_tools.requests import SummarizeRequest
-from misjudge_tools.stats.rates import Rate, clustered_rate
+from misjudge_tools.stats.rates import Rate, cluster_sums, clustered_rate
 from misjudge_tools.summarize_audit import SECTIONS, summarize
-from misjudge_tools.summary.values import AuditSummary, Bucket, Sections
+from misjudge_tools.summary.values import AuditSummary, Bucket, PairCounts, Sections
 from operations import stored
 
 
@@ -34,6 +34,7 @@ def assert_counted(found: Sections, pairs: list[Judged], records: list[Record]) 
     """Everything on pairs is as counted by hand."""
     assert found.pairs is not None and found.consistency is not None
     assert found.pairs.model_dump() == by_hand.pair_counts(pairs)
+    assert_whole(found.pairs)
     counted = by_hand.misselection_sums(pairs)
     if found.misselection is None:
         assert not any(one.decidable for one in pairs)
@@ -43,13 +44,19 @@ def assert_counted(found: Sections, pairs: list[Judged], records: list[Record]) 
         assert clustered_rate(counted["decided"]).model_dump() == numbers(found.misselection.decided)
         decidable = sum(one.decidable for one in pairs)
         assert found.misselection.decided.coverage == pytest.approx(counted["decided"].n / decidable)
-        expected = counted["decided"].k / len(pairs) if by_hand.scored_any(pairs) else None
+        known = sum(one.gold is not None for one in pairs)
+        expected = counted["decided"].k / known if by_hand.scored_any(pairs) else None
         assert found.misselection.all_pairs_rate == (expected if expected is None else pytest.approx(expected))
     rates = by_hand.consistency_rates(pairs)
     assert {name: getattr(found.consistency, name) for name in rates} == {
         name: pytest.approx(rate) if rate is not None else None for name, rate in rates.items()
     }
     assert_buckets(found, by_hand.buckets(pairs, records))
+
+
+def assert_whole(pairs: PairCounts) -> None:
+    """Every pair is decidable, alike or not known."""
+    assert pairs.n == pairs.decidable + pairs.gold_tie + pairs.gold_unknown
 
 
 def assert_buckets(found: Sections, expected: dict[tuple[str, str], list[Judged]]) -> None:
@@ -79,6 +86,48 @@ def test_what_is_said_of_pairs_is_as_counted_by_hand(records: list[Record]) -> N
                 for subset in subsets:
                     part = summary(store, judge=f"{judge.label}/{subset}")
                     assert_counted(part, [one for one in pairs if one.subset == subset], records)
+
+
+@given(audits())
+def test_the_pairs_of_an_audit_are_counted_once_whoever_judged_them(records: list[Record]) -> None:
+    with fresh() as (store, _):
+        stored(store, records)
+        found = summary(store)
+        if found.judge is None:
+            golds = [by_hand.gold_of(record) for record in records]
+            assert found.pairs is not None
+            assert_whole(found.pairs)
+            assert found.pairs.model_dump(exclude_none=True) == {
+                "n": len(golds),
+                "decidable": sum(gold in {"A", "B"} for gold in golds),
+                "gold_tie": golds.count("tie"),
+                "gold_unknown": golds.count(None),
+            }
+
+
+@given(audits())
+def test_agents_are_counted_by_hand_with_the_judge_that_is_satisfied_from_0_8_on(records: list[Record]) -> None:
+    counted = by_hand.agents(records, lambda score: score >= 0.8)
+    with fresh() as (store, _):
+        stored(store, records)
+        whole = summary(store)
+        gate = summary(store, judge="gate") if whole.judges and "gate" in whole.judges else whole
+    if not any(one.tallies for one in counted.values()):
+        assert gate.agents is None and "agents" in gate.why
+        return
+    assert gate.agents is not None
+    assert {one.agent for one in gate.agents} == counted.keys()
+    for one in gate.agents:
+        expected = counted[one.agent]
+        assert one.success == clustered_rate(cluster_sums(expected.tallies))
+        assert (one.succeeded, one.failed) == (one.success.k, one.success.n - one.success.k)
+        assert one.unknown == expected.unknown
+        if one.satisfied is not None:
+            assert (one.satisfied, one.satisfied_failed) == (expected.satisfied, expected.satisfied_failed)
+        else:
+            assert expected.satisfied == 0
+    rates = [-1 if one.success.rate is None else one.success.rate for one in gate.agents]
+    assert rates == sorted(rates, reverse=True)
 
 
 @given(audits())

@@ -156,10 +156,31 @@ def test_the_tools_are_the_names_of_the_back_end() -> None:
     assert sorted(tool.name for tool in TOOLS.tools) == backend.__all__
 
 
-def test_the_topics_of_read_policy_are_those_that_exist() -> None:
-    [tool] = [tool for tool in TOOLS.tools if tool.name == "read_policy"]
-    topics = [topic for (topic,) in select(IMAGE, "SELECT topic FROM policies ORDER BY topic")]
-    assert sorted(tool.parameters["properties"]["topic"]["enum"]) == topics
+@pytest.mark.parametrize(
+    ("name", "argument", "query"),
+    [
+        ("read_policy", "topic", "SELECT topic FROM policies"),
+        ("search_products", "category", "SELECT DISTINCT category FROM products"),
+        ("find_trips", "trip_id", "SELECT trip_id FROM trips"),
+    ],
+)
+def test_what_a_tool_offers_is_what_there_is(name: str, argument: str, query: str) -> None:
+    [tool] = [tool for tool in TOOLS.tools if tool.name == name]
+    assert set(tool.parameters["properties"][argument]["enum"]) == {offered for (offered,) in select(IMAGE, query)}
+
+
+def test_tickets_of_the_world_have_topics_that_a_tool_could_give_them() -> None:
+    [tool] = [tool for tool in TOOLS.tools if tool.name == "open_ticket"]
+    topics = {topic for (topic,) in select(IMAGE, "SELECT topic FROM tickets")}
+    assert topics <= set(tool.parameters["properties"]["topic"]["enum"])
+
+
+async def test_products_of_every_category_can_be_found(world: World) -> None:
+    [tool] = [tool for tool in TOOLS.tools if tool.name == "search_products"]
+    found = [
+        await call(world, "search_products", category=c) for c in tool.parameters["properties"]["category"]["enum"]
+    ]
+    assert sum(len(result["products"]) for result in found) == cell(world, "SELECT COUNT(*) FROM products")
 
 
 async def test_every_policy_can_be_read(world: World) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,8 +18,9 @@ from misjudge_tools.episodes.world import select
 from misjudge_tools.requests import RunPairRequest
 from misjudge_tools.run_pair import run_pair
 from misjudge_tools.suites.loading import tasks_in
-from misjudge_tools.suites.model import Language, SuiteTask
+from misjudge_tools.suites.model import Language, Step, SuiteTask
 from operations import PromptJudge, keyed, opened
+from support_desk_other_ways import OTHER_WAYS
 from support_desk_replay import DESK, TASKS, TOOLS, replay, replay_of, silence, solution_of
 
 CATEGORIES: Final = {
@@ -31,6 +34,7 @@ HARD_KINDS: Final = {
 """Rules that ask no person, no model and nothing outside."""
 SAME_IN_A_TRANSLATION: Final = {"asked_first", "tool_called", "tool_not_called", "tool_order", "length", "format"}
 TRANSLATED: Final = [task.task_id for task in DESK.tasks if task.translation_of is not None]
+PAGE: Final = Path(__file__).parents[2].joinpath("docs", "support-desk.md").read_text(encoding="utf-8")
 AGENTS: Final = ["hasty", "smooth_talker"]
 LANGUAGES: Final[tuple[Language, ...]] = ("en", "zh")
 
@@ -114,6 +118,33 @@ def test_the_solution_of_a_task_succeeds(task_id: str) -> None:
     assert outcome.made.end_reason in {"finished", "blocked"}
     assert outcome.made.flags == ()
     assert len(outcome.errors) == sum(fault.calls for fault in TASKS[task_id].tool_faults)
+
+
+@pytest.mark.parametrize(("task_id", "steps"), OTHER_WAYS, ids=[task_id for task_id, _ in OTHER_WAYS])
+def test_another_right_way_succeeds(task_id: str, steps: Sequence[Step]) -> None:
+    outcome = replay(task_id, steps)
+    assert (outcome.success, outcome.failed, outcome.errors) == (True, (), ())
+
+
+def test_the_page_tells_the_numbers_of_the_suite() -> None:
+    rows = re.findall(r"^\| `([\w:.]+)` \| (\d+)(?: of (\d+))? \| (\d+)(?: of (\d+))? \|", PAGE, re.MULTILINE)
+    counts = {language: Counter(task.category for task in tasks_in(DESK, language)) for language in LANGUAGES}
+    categories = {name: (int(en), int(zh)) for name, en, of, zh, _ in rows if not of}
+    assert categories == {name: (counts["en"][name], counts["zh"][name]) for name in CATEGORIES}
+    agents = {name: (int(en), int(of), int(zh), int(of_zh)) for name, en, of, zh, of_zh in rows if of}
+    assert agents == {name: (_done(name, "en"), 48, _done(name, "zh"), 12) for name in agents}
+    assert {name.partition(":")[0] for name in agents} == set(POLICIES)
+    assert f"{sum(len(solution.broken) for solution in DESK.solutions.values())} wrong ones" in PAGE
+    levels = Counter(task.difficulty for task in tasks_in(DESK, "en"))
+    assert f"{levels['easy']} are easy, {levels['medium']} medium, {levels['hard']} hard" in PAGE
+    failing = [task for task in tasks_in(DESK, "en") if solution_of(task.task_id).hasty]
+    assert f"{len(failing)} tasks in {len({task.category for task in failing})} categories" in PAGE
+
+
+def _done(agent: str, language: Language) -> int:
+    policy, tasks = policy_named(agent), tasks_in(DESK, language)
+    assert policy is not None
+    return round(skill(policy, tasks, DESK.solutions) * len(tasks))
 
 
 @every_task

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
+from uuid import uuid4
 
 from misjudge_storage import judging_records
 from misjudge_storage.engine import Store
@@ -125,10 +126,12 @@ class RolloutSession:
         with ExitStack() as stack:
             world = None if suite.image is None else stack.enter_context(World.from_image(suite.image))
             folder = stack.enter_context(rollout_folder()) if _needs_folder(planned) else None
-            toolbox = open_toolbox(suite.tools, world, planned.task.tool_faults, allowed, cell.cell_id)
+            # Of this try: a server that keeps something of an episode must not go on with a try that broke off.
+            session = f"{cell.cell_id}-{uuid4().hex[:8]}"
+            toolbox = open_toolbox(suite.tools, world, planned.task.tool_faults, allowed, session)
             made = await episode.roll_out(
                 planned.task,
-                self._agent(planned, calls, toolbox, folder, cell.cell_id),
+                self._agent(planned, calls, toolbox, folder, session),
                 self._user(planned, calls),
                 toolbox if suite.tools.tools else None,
                 world,
