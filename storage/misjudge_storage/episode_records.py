@@ -33,6 +33,9 @@ class _Ends(NamedTuple):
     simulated: bool
 
 
+NOTHING_KNOWN = Sums(0, 0, 0, 0, 0, 0)
+
+
 def success_of(connection: Connection, trajectory_id: str) -> bool | None:
     """Whether an episode did its task, None where that is not known."""
     query = text("SELECT success FROM trajectory_outcomes WHERE trajectory_id = :trajectory")
@@ -42,22 +45,33 @@ def success_of(connection: Connection, trajectory_id: str) -> bool | None:
 
 def agent_episodes(connection: Connection, audit_id: str) -> list[AgentEpisodes]:
     """The episodes of each agent of the audit, by its name."""
+    success = _success(connection, audit_id)
+    return [
+        AgentEpisodes(
+            agent,
+            found.ends.total(),
+            success.get(agent, NOTHING_KNOWN),
+            _ordered(found.ends),
+            _ordered(found.flags),
+            found.simulated,
+        )
+        for agent, found in sorted(_ends(connection, audit_id).items())
+    ]
+
+
+def _success(connection: Connection, audit_id: str) -> dict[str, Sums]:
+    # A table of verdicts holds no checks: EXISTS spares it the look for one at each of its episodes.
     query = text(f"""
         WITH by_task AS (
-            SELECT agent, COUNT(*) AS episodes, COALESCE(SUM(success), 0) AS k_success, COUNT(success) AS n_success
-            FROM trajectory_outcomes WHERE audit_id = :audit GROUP BY agent, task_id
+            SELECT agent, SUM(success) AS k_success, COUNT(*) AS n_success FROM trajectory_outcomes
+            WHERE audit_id = :audit AND success IS NOT NULL AND EXISTS (
+                SELECT 1 FROM checks WHERE audit_id = :audit AND scope = 'outcome' AND passed IS NOT NULL
+            )
+            GROUP BY agent, task_id
         )
-        SELECT agent, SUM(episodes), {sums_of("success")} FROM by_task GROUP BY agent ORDER BY agent
+        SELECT agent, {sums_of("success")} FROM by_task GROUP BY agent
     """)
-    ends = _ends(connection, audit_id)
-    found = []
-    for agent, episodes, *sums in connection.execute(query, {"audit": audit_id}):
-        known = ends[agent]
-        counted = Sums(*map(int, sums))
-        found.append(
-            AgentEpisodes(agent, int(episodes), counted, _ordered(known.ends), _ordered(known.flags), known.simulated)
-        )
-    return found
+    return {agent: Sums(*map(int, sums)) for agent, *sums in connection.execute(query, {"audit": audit_id})}
 
 
 def _ends(connection: Connection, audit_id: str) -> dict[str, _Ends]:

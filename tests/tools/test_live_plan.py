@@ -448,3 +448,29 @@ async def test_two_calls_for_the_same_work_at_once_share_it(desk: Deps, suite: s
     await on_run(desk, "wait", one.run.run)
     assert (count(desk.store, "trajectories"), count(desk.store, "pairs")) == (16, 24)
     assert count(desk.store, "judge_logs") == 48 + 16
+
+
+async def test_an_agent_that_is_set_up_otherwise_by_now_is_not_gone_on_with(tmp_path: Path, suite: str) -> None:
+    def agents(steps: int) -> EpisodeSettings:
+        return EpisodeSettings(allowed=ALLOWED, agents={"mine": ChatAgent(profile="strong", max_steps=steps)})
+
+    models = desk_models("http://127.0.0.1:9")
+    async with opened(tmp_path / "s.db", models, episodes=agents(5)) as deps:
+        run = (await ran(deps, suite=suite, agents=["mine", "hasty"], wait_s=0)).run.run
+        await on_run(deps, "cancel", run)
+    async with opened(tmp_path / "s.db", models, episodes=agents(6)) as deps:
+        again = await on_run(deps, "resume", run)
+        assert again.state == "failed" and again.reason is not None
+        assert "Agent 'mine' or the simulated user is set up otherwise than when this run was planned" in again.reason
+
+
+async def test_a_suite_of_texts_needs_no_world_and_no_tools(desk: Deps, tmp_path: Path) -> None:
+    checks = [{"kind": "contains", "value": "yours"}]
+    files: dict[str, Any] = {
+        "tasks": [shop_task(0, checks=checks)],
+        "solutions": [{"task_id": "en0", "steps": [{"say": "It is yours."}]}],
+    }
+    result = await ran(desk, suite=shop(tmp_path / "texts", tools=None, world=None, **files))
+    assert result.pair is not None
+    assert (result.pair.a.success, result.pair.b.success) == (True, False)
+    assert {row["changes_json"] for row in rows(desk.store, "SELECT changes_json FROM trajectories")} == {None}

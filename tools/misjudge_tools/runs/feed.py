@@ -48,6 +48,7 @@ class Feed:
         self._ready: deque[Work] = deque()
         self._unshown: deque[PlannedCell] = deque()
         self._waiting: dict[str, list[PlannedCell]] = {}
+        self._come: set[str] = set()
         self._in_work = 0
         self._last = 0
         self._read_all = False
@@ -68,6 +69,7 @@ class Feed:
 
     def arrived(self, subjects: Collection[str]) -> None:
         """What waited for these trajectories and pairs can be done."""
+        self._come.update(subjects)
         for subject in subjects:
             self._unshown.extend(self._waiting.pop(subject, ()))
 
@@ -95,7 +97,9 @@ class Feed:
             self._changed.notify_all()
 
     async def _read_on(self) -> None:
+        self._come.clear()
         cells, stored = await asyncio.to_thread(self._load)
+        stored |= self._come  # what was stored while the store was read
         self._read_all = not cells
         for cell in cells:
             subject = cell.pair_id or cell.trajectory_id

@@ -1,0 +1,129 @@
+"""The feed of a run's cells: what judges waits for what it judges, and nothing is forgotten."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection
+
+from misjudge_storage import run_records
+from misjudge_storage.engine import Store, open_store
+from misjudge_storage.judging_records import StoredReply, store_results
+from misjudge_storage.run_records import PlannedCell
+from misjudge_tools.judging.prompts import RenderedPrompt
+from misjudge_tools.judging.showing import Shown
+from misjudge_tools.runs.feed import CHUNK, Feed, Work
+from misjudge_tools.runs.run_session import RunSession
+from rollout_builders import RolloutRun, claimed, episode_made, rollout_run
+
+TASKS = CHUNK // 3
+"""Two rollouts and two judgings a task: more cells than one chunk holds."""
+
+
+class Shows(RunSession):
+    """Judges that see a word, since only the order of cells matters here."""
+
+    def __init__(self, run: RolloutRun) -> None:
+        super().__init__((), None)
+        self._run = run
+
+    def task_of(self, cell: PlannedCell) -> str:
+        return self._run.places[cell.cell_id][1]
+
+    def show(self, cells: Sequence[PlannedCell]) -> dict[str, Shown]:
+        word = RenderedPrompt("", "word")
+        return {cell.cell_id: Shown("t", word, 4, cell.cell_id, {}) for cell in cells}
+
+    def stored_replies(self, cells: Sequence[PlannedCell], shown: Mapping[str, Shown]) -> dict[str, StoredReply]:
+        return {}
+
+
+class HeldStore(Store):
+    """A store whose readers are held at the end of what they read, while `hold` is set."""
+
+    def __init__(self, real: Store) -> None:
+        self.__dict__ = real.__dict__
+        self.hold = threading.Event()
+        self.reading = threading.Event()
+        self.release = threading.Event()
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        with super().read() as connection:
+            yield connection
+        if self.hold.is_set():
+            self.reading.set()
+            assert self.release.wait(30)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[HeldStore]:
+    opened = HeldStore(open_store(tmp_path / "misjudge.db"))
+    yield opened
+    opened.close()
+
+
+def feed_of(store: Store, run: RolloutRun) -> Feed:
+    with store.read() as connection:
+        row = run_records.read_run(connection, run.run_id)
+    return Feed(store, Shows(run), row, asyncio.Event(), only_failed=False)
+
+
+def made(store: Store, run: RolloutRun, task: str, *agents: str) -> frozenset[str]:
+    """Store these agents' episodes of a task; what there is then to judge."""
+    lease = claimed(store, run)
+    with store.write() as connection:
+        return store_results(connection, [episode_made(run, agent, task) for agent in agents], lease).subjects
+
+
+async def taken(feed: Feed, number: int) -> list[Work]:
+    works = [await feed.next() for _ in range(number)]
+    return [work for work in works if work is not None]
+
+
+async def test_what_is_stored_while_the_plan_is_read_is_judged_all_the_same(store: HeldStore) -> None:
+    run = rollout_run(store, tasks=TASKS)
+    feed = feed_of(store, run)
+    rollouts = await taken(feed, 2 * TASKS)
+    assert {work.cell.kind for work in rollouts} == {"rollout"}
+    store.hold.set()
+    judging = asyncio.create_task(feed.next())
+    assert await asyncio.to_thread(store.reading.wait, 30)
+    store.hold.clear()
+    last = f"t{TASKS - 1}"
+    feed.arrived(await asyncio.to_thread(made, store, run, last, "x", "y"))
+    store.release.set()
+    work = await judging
+    assert work is not None and work.cell.pair_id == f"{last}:x|y"
+
+
+async def test_a_judging_waits_until_both_sides_are_stored_and_then_goes_before_further_rollouts(
+    store: HeldStore,
+) -> None:
+    run = rollout_run(store, tasks=2)
+    feed = feed_of(store, run)
+    await taken(feed, 1)
+    feed.arrived(made(store, run, "t1", "x"))
+    (second,) = await taken(feed, 1)
+    assert second.cell.kind == "rollout"
+    feed.arrived(made(store, run, "t1", "y"))
+    judged = await taken(feed, 3)
+    assert [work.cell.kind for work in judged] == ["pairwise", "pairwise", "rollout"]
+    assert {work.cell.pair_id for work in judged[:2]} == {"t1:x|y"}
+
+
+async def test_a_worker_waits_for_what_others_do_and_leaves_when_nothing_can_come(store: HeldStore) -> None:
+    run = rollout_run(store)
+    feed = feed_of(store, run)
+    await taken(feed, 2)
+    waiting = asyncio.create_task(feed.next())
+    await feed.finished()
+    assert not waiting.done()
+    await feed.finished()
+    assert await waiting is None
+    assert feed.waits, "its pair was never made"
