@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from misjudge_server.config_command import ConfigReport, ModelReport, PermissionReport
-from misjudge_server.printing import console
+from misjudge_server.console import console
 from misjudge_tools.gateway.settings import Price
 
 DEFAULT: Final = "default"

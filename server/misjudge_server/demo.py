@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from misjudge_server.printing import console, percent
+from misjudge_server.console import console, percent
 from misjudge_server.progress import with_progress
 from misjudge_server.run_printing import print_result
 from misjudge_storage.ingest import ensure_audit, ingest

@@ -7,18 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import singledispatch
 
 from pydantic import BaseModel
-from rich.console import Console, ConsoleOptions, RenderableType
-from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from misjudge_server.terminal import json_text, plain
+from misjudge_server.console import console, estimate, percent, short, shorter
+from misjudge_server.side_by_side import print_agents, side_by_side
+from misjudge_server.terminal import json_text
 from misjudge_tools.results import ImportResult
 from misjudge_tools.stats.misselection import DecidedRate
-from misjudge_tools.stats.rates import Rate
 from misjudge_tools.summary.assemble import SEVERAL
 from misjudge_tools.summary.values import (
-    AgentOutcome,
     AuditSummary,
     Bucket,
     PairCounts,
@@ -39,47 +37,12 @@ CONSISTENCY = {
     "agreement": "same verdict in both orders",
     "vote_accuracy": "vote accuracy over both orders",
 }
-AGENT_HEADINGS = ("agent", "did the task", "satisfied though failed", "not known", "ends", "flags")
-MOST_AGENTS = 30
-"""Agents that a table shows; data sets hold answers of hundreds."""
-LABEL_WIDTH = 24
-WIDTH = 118
-"""Columns where the output is not a terminal."""
-
-
-class _PlainConsole(Console):
-    """Passes its own styles to the terminal, and no control character of what it shows."""
-
-    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
-        for segment in super().render(renderable, options):
-            yield segment if segment.control else segment._replace(text=plain(segment.text))
-
-
-console = _PlainConsole(highlight=False, markup=False, emoji=False)
-if not console.is_terminal:
-    console.width = WIDTH
 
 
 @singledispatch
 def print_result(result: BaseModel) -> None:
     """Print a result; one of no form of its own as JSON."""
     print(json_text(result.model_dump(mode="json", by_alias=True)))
-
-
-def percent(rate: float | None) -> str:
-    """A share for people; an unknown one is a dash."""
-    return "–" if rate is None else f"{100 * rate:.1f} %"
-
-
-def estimate(rate: Rate | None) -> str:
-    """A share with counts and interval: `12.5 % (3 of 24, 95 % 4.3–31.0 %)`."""
-    if rate is None or rate.rate is None:
-        return "–"
-    # The mean of two orders is not k of n where the orders differ in number.
-    counts = f"{rate.k} of {rate.n}" if abs(rate.rate - rate.k / rate.n) < 1e-9 else f"over {rate.n}"
-    if rate.low is None or rate.high is None:
-        return f"{percent(rate.rate)} ({counts})"
-    return f"{percent(rate.rate)} ({counts}, 95 % {100 * rate.low:.1f}–{100 * rate.high:.1f} %)"
 
 
 @print_result.register
@@ -112,29 +75,11 @@ def _comparisons(summary: AuditSummary, judges: Mapping[str, Sections]) -> Itera
     happy = {label: _satisfaction_cells(one.satisfaction) for label, one in rows.items() if one.satisfaction}
     ranked = {label: _ranking_cells(one.ranking) for label, one in rows.items() if one.ranking}
     if paired:
-        yield _side_by_side(f"{named}: pairs (95 % intervals in brackets)", PAIR_HEADINGS, paired)
+        yield side_by_side(f"{named}: pairs (95 % intervals in brackets)", PAIR_HEADINGS, paired)
     if happy:
-        yield _side_by_side(f"{named}: satisfaction against success", SATISFACTION_HEADINGS, happy)
+        yield side_by_side(f"{named}: satisfaction against success", SATISFACTION_HEADINGS, happy)
     if ranked:
-        yield _side_by_side(f"{named}: agent pairs that the gate ranks wrongly", RANKING_HEADINGS, ranked)
-
-
-def _side_by_side(title: str, headings: Sequence[str], rows: Mapping[str, Sequence[str]]) -> Table:
-    """A row for each judge, or where the terminal is too narrow for that a row for each number of each."""
-    table = Table(title=title, title_justify="left")
-    widths = [max(map(len, column)) for column in zip(headings, *rows.values(), strict=True)]
-    if sum(widths) + min(max(map(len, rows)), LABEL_WIDTH) + 3 * len(headings) + 4 > console.width:
-        for heading in ("judge", "", ""):
-            table.add_column(heading, overflow="fold")
-        for label, cells in rows.items():
-            table.add_row(Text(label), "\n".join(headings), "\n".join(cells), end_section=True)
-        return table
-    table.add_column("judge", overflow="fold", min_width=min(max(map(len, rows)), LABEL_WIDTH))
-    for heading in headings:
-        table.add_column(heading, no_wrap=True)
-    for label, cells in rows.items():
-        table.add_row(Text(label), *cells)
-    return table
+        yield side_by_side(f"{named}: agent pairs that the gate ranks wrongly", RANKING_HEADINGS, ranked)
 
 
 def _label(label: str, sections: Sections) -> str:
@@ -144,9 +89,9 @@ def _label(label: str, sections: Sections) -> str:
 def _pair_cells(sections: Sections) -> Sequence[str]:
     wrong, steady = sections.misselection, sections.consistency
     return (
-        _short(wrong),
+        short(wrong),
         _of_decided(wrong.decided) if wrong else "–",
-        _shorter(steady.intervals["flip_rate"]) if steady else "–",
+        shorter(steady.intervals["flip_rate"]) if steady else "–",
         percent(steady.accuracy) if steady else "–",
         percent(steady.letter_a_share) if steady else "–",
     )
@@ -155,8 +100,8 @@ def _pair_cells(sections: Sections) -> Sequence[str]:
 def _satisfaction_cells(found: SatisfactionSection) -> Sequence[str]:
     return (
         "–" if found.threshold is None else f"{found.threshold:g}",
-        _short(found.intervals.get("p_fail_given_satisfied")),
-        _short(found.intervals["base_fail"]),
+        short(found.intervals.get("p_fail_given_satisfied")),
+        short(found.intervals["base_fail"]),
         "–" if found.relative_risk is None else f"{found.relative_risk:.2f}",
         "–" if found.auc is None else f"{found.auc:.2f}",
     )
@@ -172,21 +117,9 @@ def _ranking_cells(found: RankingSection) -> Sequence[str]:
     )
 
 
-def _short(rate: Rate | None) -> str:
-    """A share for a table: `20.0 % [7–45] of 20`."""
-    return "–" if rate is None or rate.rate is None else f"{_shorter(rate)} of {rate.n}"
-
-
 def _of_decided(rate: DecidedRate) -> str:
     """As `_short`, with the number of pairs that could have been decided: `20.0 % [7–45] of 20/28`."""
-    return f"{_short(rate)}/{rate.n / rate.coverage:.0f}" if rate.coverage else _short(rate)
-
-
-def _shorter(rate: Rate) -> str:
-    """A share for a table whose n stands beside it."""
-    if rate.rate is None or rate.low is None or rate.high is None:
-        return "–"
-    return f"{percent(rate.rate)} [{100 * rate.low:.0f}–{100 * rate.high:.0f}]"
+    return f"{short(rate)}/{rate.n / rate.coverage:.0f}" if rate.coverage else short(rate)
 
 
 def _sections_table(title: str, lines: Sequence[tuple[str, str]]) -> Table:
@@ -296,37 +229,6 @@ def _money(cost: float | None, sources: Sequence[str]) -> str:
     if cost is None:
         return f"unknown ({'usage not stated' if sources else 'no price'})"
     return f"{cost:.4f} USD (price: {', '.join(sources) or 'not stated'})"
-
-
-def print_agents(agents: Sequence[AgentOutcome], title: str | None = None) -> None:
-    """Agents with their success, in as many lines as the terminal's width takes. Only columns that say something."""
-    mixed = len({one.simulated for one in agents}) > 1
-    columns = zip(*(_agent_cells(one, marked=mixed) for one in agents[:MOST_AGENTS]), strict=True)
-    shown = {name: cells for name, cells in zip(AGENT_HEADINGS, columns, strict=True) if set(cells) - {"–"}}
-    table = Table(title=title, title_justify="left")
-    for heading in shown:
-        table.add_column(heading, overflow="fold")
-    for row in zip(*shown.values(), strict=True):
-        table.add_row(*map(Text, row))
-    console.print(table)
-    if len(agents) > MOST_AGENTS:
-        console.print(f"and {len(agents) - MOST_AGENTS} more agents: --json has all")
-
-
-def _agent_cells(one: AgentOutcome, *, marked: bool) -> Sequence[str]:
-    known = one.success.n
-    return (
-        f"{one.agent} (SIMULATED)" if marked and one.simulated else one.agent,
-        f"{one.succeeded} of {known}: {_shorter(one.success)}" if known else "–",
-        "–" if one.satisfied is None else f"{one.satisfied_failed} of {one.satisfied} satisfied",
-        str(one.unknown) if one.unknown else "–",
-        _counted({} if one.ends.keys() == {"not stated"} else one.ends),
-        _counted(one.flags),
-    )
-
-
-def _counted(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{name} {number}" for name, number in counts.items()) or "–"
 
 
 def _buckets_table(buckets: tuple[Bucket, ...]) -> Table:

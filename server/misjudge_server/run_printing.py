@@ -8,7 +8,9 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from misjudge_server.printing import console, print_agents, print_result, summarize_next
+from misjudge_server.console import console
+from misjudge_server.printing import print_result, summarize_next
+from misjudge_server.side_by_side import print_agents
 from misjudge_tools.ping import PingReport, RolePing
 from misjudge_tools.results import (
     LIMIT_REACHED,

@@ -112,6 +112,12 @@ class RequestRefused(GatewayError):
     """The gateway does not take this request (400 and other 4xx)."""
 
 
+class ModelNotOffered(RequestRefused):
+    """The gateway does not know the model: a misspelt name must not count as what a judge or an agent did."""
+
+    stops_run = True
+
+
 class ContextOverflow(GatewayError):
     """The request is longer than the model's context."""
 

@@ -226,7 +226,7 @@ FAULTS: Sequence[Fault] = [
         (SIX_CALLS[0] / 2, SIX_CALLS[1] / 2),
     ),
     *final("400", "RequestRefused", r"\(400\). Check the model name and its parameters", failing(400)),
-    *final("an unknown model", "RequestRefused", "does not offer this model .*spelling", failing(404, "Unknown model")),
+    stops("an unknown model", "ModelNotOffered", "does not offer this model .*spelling", failing(404, "Unknown model")),
     *unscored("413", "context_overflow", failing(413), "ContextOverflow"),
     *unscored("400 for the length", "context_overflow", failing(400, "maximum context length"), "ContextOverflow"),
     adapting("temperature", "Unsupported value: 'temperature' does not support 0.0", {"temperature": None}),

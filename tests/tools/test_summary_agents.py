@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import brute_force as by_hand
-from builders import SATISFACTION, episode, label, lone, pair, passed, rewarded, satisfied, verdict
+from builders import episode, label, lone, pair, passed, rewarded, satisfied, verdict
 from misjudge_storage.engine import Store
 from misjudge_storage.types import Check, Judge, Record, Scale
 from misjudge_tools.deps import Deps
@@ -85,21 +85,20 @@ def test_ends_and_flags_are_counted_the_most_frequent_first(deps: Deps) -> None:
             assert list(counts.values()) == sorted(counts.values(), reverse=True)
 
 
+def scored_by(judge: str, record: Record) -> Record:
+    """The record with the satisfaction of this judge alone."""
+    (one,) = record.episodes
+    said = tuple(score for score in one.satisfaction if score.judge.label == judge)
+    return record.model_copy(update={"episodes": (one.model_copy(update={"satisfaction": said}),)})
+
+
 @pytest.mark.parametrize(("judge", "satisfies"), [("gate", lambda score: score >= 0.8), ("rank", lambda s: s <= 3)])
 def test_who_satisfied_the_judge_though_it_failed_adds_up_to_its_satisfaction_section(
     deps: Deps, judge: str, satisfies: Any
 ) -> None:
     records = sessions(3)
     stored(deps.store, records)
-    mine = [
-        record.model_copy(
-            update={"episodes": (one.model_copy(update={"satisfaction": [
-                said for said in one.satisfaction if said.judge.label == judge
-            ]}),)}
-        )
-        for record in records
-        for one in record.episodes
-    ]  # fmt: skip
+    mine = [scored_by(judge, record) for record in records]
     counted = by_hand.agents(mine, satisfies)
     found = summary(deps.store, judge=judge)
     assert found.agents is not None and found.satisfaction is not None
@@ -124,7 +123,7 @@ def test_an_agent_that_talks_well_and_does_nothing_shows_in_its_row(deps: Deps) 
 
 
 @pytest.mark.parametrize("judge", ["open", "judge"])
-def test_a_judge_without_threshold_or_without_scores_is_satisfied_with_nobody_and_everybody_alike(
+def test_a_judge_without_threshold_or_without_scores_says_of_nobody_that_it_was_satisfied(
     deps: Deps, judge: str
 ) -> None:
     stored(deps.store, [*sessions(4), pair("p", episode("x", task="o"), episode("y", task="o"), verdict("A"))])
@@ -227,4 +226,3 @@ def test_a_pair_of_which_success_is_not_known_is_in_no_error_rate(deps: Deps) ->
     assert (after.pairs.n, after.pairs.decidable, after.pairs.gold_tie, after.pairs.gold_unknown) == (4, 2, 1, 1)
     assert after.misselection == before.misselection
     assert after.misselection is not None and after.misselection.all_pairs_rate == pytest.approx(1 / 3)
-    assert SATISFACTION.label not in (after.judges or {})

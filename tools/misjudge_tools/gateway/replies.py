@@ -15,6 +15,7 @@ from misjudge_storage.errors import (
     CallTimeout,
     ContextOverflow,
     GatewayError,
+    ModelNotOffered,
     ProviderFailed,
     RateLimited,
     RequestRefused,
@@ -251,7 +252,7 @@ def _known(problem: Problem) -> GatewayError | None:
             f"The gateway says that the account has no credit left ({status}). Top it up or use another key."
         )
     if code == "model_not_found" or (status in {400, 404, 422} and _NO_MODEL.search(problem.message)):
-        return RequestRefused(
+        return ModelNotOffered(
             f"The gateway does not offer this model ({status}). Check the spelling of the model name."
         )
     if status == 413 or code == "context_length_exceeded" or (status < 500 and _OVERFLOW.search(problem.message)):

@@ -42,14 +42,13 @@ Reading = PairReading | SatisfactionReading
 class Judged(NamedTuple):
     """The outcome of one cell. `readable` is None where no reply came; `lost` is what kept the cell open.
 
-    `used` is what it cost; of a cell that is asked again only `result.logs` are stored. `calls` got an answer.
+    `used` is what it cost; of a cell that is asked again only `result.logs` are stored.
     """
 
     result: CellResult
     readable: bool | None
     lost: GatewayError | None
     used: Used
-    calls: int = 1
 
 
 class JudgingSession:

@@ -167,7 +167,8 @@ class Execution:
 
     async def _roll_out(self, work: Work) -> None:
         assert self._session.rollouts is not None
-        made = await self._session.rollouts.ask(work.cell, Paid(self._leave, partial(self._save, work.cell)))
+        paid = Paid(self._leave, partial(self._save, work.cell), self._gateway_outage.answered)
+        made = await self._session.rollouts.ask(work.cell, paid)
         await self._take(work, made)
 
     @asynccontextmanager
@@ -194,7 +195,7 @@ class Execution:
     async def _take(self, work: Work, judged: Judged) -> None:
         if judged.lost is None:
             await self._save(work.cell, judged.result)
-            if judged.calls:
+            if work.shown is not None:
                 await self._gateway_outage.answered()
             self._replies.count(judged)
         else:

@@ -41,7 +41,10 @@ class Leave:
 
 
 class Paid(NamedTuple):
-    """`leave` waits for room (raises LimitReached or RunEnding); `save` stores what came of a cell so far."""
+    """`leave` waits for room (raises LimitReached or RunEnding); `save` stores what came of a cell so far; `answered`
+    is told of each reply, which shows that no gateway is away.
+    """
 
     leave: Callable[[Role, str, Estimate], AbstractAsyncContextManager[Leave]]
     save: Callable[[CellResult], Awaitable[None]]
+    answered: Callable[[], Awaitable[None]]

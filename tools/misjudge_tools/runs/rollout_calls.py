@@ -50,7 +50,6 @@ class RolloutCalls:
         paid: Paid,
         replies: Mapping[str, StoredCall],
     ) -> None:
-        self.asked = 0
         self._ref = ref
         self._ways = ways
         self._prompts = prompts
@@ -72,12 +71,12 @@ class RolloutCalls:
             costs = prices_of(exchange, way.pricing)
             leave.used = use_of(exchange, costs)
             await self._paid.save(CellResult(None, self._logs(call, turn, key, exchange, way)))
-        self.asked += 1
         for attempt in exchange.attempts:
             if attempt.error is None:
                 self._count(call.role, attempt.input_tokens, attempt.output_tokens)
         if exchange.error is not None and not _ends_episode(exchange.error):
             raise CallLost(exchange.error)
+        await self._paid.answered()
         return exchange
 
     def used(self, role: Role) -> tuple[int | None, int | None]:

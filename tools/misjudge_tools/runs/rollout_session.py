@@ -98,8 +98,8 @@ class RolloutSession:
         try:
             result = await self._made(cell, planned, calls)
         except CallLost as lost:
-            return Judged(CellResult(None, ()), None, lost.error, NO_CALL, calls.asked)
-        return Judged(result, None, None, NO_CALL, calls.asked)
+            return Judged(CellResult(None, ()), None, lost.error, NO_CALL)
+        return Judged(result, None, None, NO_CALL)
 
     async def _calls(self, cell: PlannedCell, planned: Rollout, paid: Paid) -> RolloutCalls:
         user, language = self._cast.user, self._cast.stage.language

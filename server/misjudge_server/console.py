@@ -1,0 +1,55 @@
+"""Where people read results, and how shares are written for them: with n and interval, never as a bare percentage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+
+from misjudge_server.terminal import plain
+from misjudge_tools.stats.rates import Rate
+
+WIDTH = 118
+"""Columns where the output is not a terminal."""
+
+
+class _PlainConsole(Console):
+    """Passes its own styles to the terminal, and no control character of what it shows."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=plain(segment.text))
+
+
+console = _PlainConsole(highlight=False, markup=False, emoji=False)
+if not console.is_terminal:
+    console.width = WIDTH
+
+
+def percent(rate: float | None) -> str:
+    """A share for people; an unknown one is a dash."""
+    return "–" if rate is None else f"{100 * rate:.1f} %"
+
+
+def estimate(rate: Rate | None) -> str:
+    """A share with counts and interval: `12.5 % (3 of 24, 95 % 4.3–31.0 %)`."""
+    if rate is None or rate.rate is None:
+        return "–"
+    # The mean of two orders is not k of n where the orders differ in number.
+    counts = f"{rate.k} of {rate.n}" if abs(rate.rate - rate.k / rate.n) < 1e-9 else f"over {rate.n}"
+    if rate.low is None or rate.high is None:
+        return f"{percent(rate.rate)} ({counts})"
+    return f"{percent(rate.rate)} ({counts}, 95 % {100 * rate.low:.1f}–{100 * rate.high:.1f} %)"
+
+
+def short(rate: Rate | None) -> str:
+    """A share for a table: `20.0 % [7–45] of 20`."""
+    return "–" if rate is None or rate.rate is None else f"{shorter(rate)} of {rate.n}"
+
+
+def shorter(rate: Rate) -> str:
+    """A share for a table whose n stands beside it."""
+    if rate.rate is None or rate.low is None or rate.high is None:
+        return "–"
+    return f"{percent(rate.rate)} [{100 * rate.low:.0f}–{100 * rate.high:.0f}]"

@@ -1,0 +1,90 @@
+"""Judges and agents side by side, in the form that the terminal's width takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.cells import cell_len
+from rich.table import Table
+from rich.text import Text
+
+from misjudge_server.console import console, shorter
+from misjudge_tools.summary.values import AgentOutcome
+
+AGENT_HEADINGS = ("did the task", "satisfied\nthough failed", "not\nknown", "ends", "flags")
+MOST_AGENTS = 30
+"""Agents that a table shows; data sets hold answers of hundreds."""
+LABEL_WIDTH = 24
+
+
+def side_by_side(
+    title: str | None, headings: Sequence[str], rows: Mapping[str, Sequence[str]], first: str = "judge"
+) -> Table:
+    """A row for each judge, or where the terminal is too narrow for that a row for each number of each."""
+    table = Table(title=title, title_justify="left")
+    if not _fits(headings, rows):
+        for heading in (first, "", ""):
+            table.add_column(heading, overflow="fold")
+        for label, cells in rows.items():
+            *others, last = zip([label, *[""] * (len(cells) - 1)], headings, cells, strict=True)
+            for row in others:
+                table.add_row(*map(_one_line, row))
+            table.add_row(*map(_one_line, last), end_section=True)
+        return table
+    table.add_column(first, overflow="fold", min_width=_label_width(rows))
+    for heading in headings:
+        table.add_column(heading, no_wrap=True)
+    for label, cells in rows.items():
+        table.add_row(Text(label), *map(Text, cells))
+    return table
+
+
+def _fits(headings: Sequence[str], rows: Mapping[str, Sequence[str]]) -> bool:
+    """Whether the terminal takes a column for each heading, without a line of theirs being folded."""
+    columns = zip(headings, *rows.values(), strict=True)
+    widths = [max(cell_len(line) for cell in column for line in cell.split("\n")) for column in columns]
+    return sum(widths) + _label_width(rows) + 3 * len(headings) + 4 <= console.width
+
+
+def _label_width(rows: Mapping[str, Sequence[str]]) -> int:
+    return min(max(map(cell_len, rows)), LABEL_WIDTH)
+
+
+def _one_line(cell: str) -> Text:
+    return Text(cell.replace("\n", " "))
+
+
+def print_agents(agents: Sequence[AgentOutcome], title: str | None = None) -> None:
+    """Agents with their success, in the form that the terminal's width takes. Only columns that say something."""
+    mixed = len({one.simulated for one in agents}) > 1
+    parts = {_agent_label(one, mixed=mixed): _agent_parts(one) for one in agents[:MOST_AGENTS]}
+    said = [n for n, _ in enumerate(AGENT_HEADINGS) if n == 0 or any(row[n] for row in parts.values())]
+    headings = [AGENT_HEADINGS[n] for n in said]
+    long, short = (
+        {label: [separator.join(row[n]) or "–" for n in said] for label, row in parts.items()}
+        for separator in (", ", "\n")
+    )
+    rows = short if _fits(headings, short) and not _fits(headings, long) else long
+    console.print(side_by_side(title, headings, rows, first="agent"))
+    if len(agents) > MOST_AGENTS:
+        console.print(f"and {len(agents) - MOST_AGENTS} more agents: --json has all")
+
+
+def _agent_label(one: AgentOutcome, *, mixed: bool) -> str:
+    return f"{one.agent} (SIMULATED)" if mixed and one.simulated else one.agent
+
+
+def _agent_parts(one: AgentOutcome) -> Sequence[Sequence[str]]:
+    """The cells under `AGENT_HEADINGS`, each in parts that may stand below each other."""
+    known = one.success.n
+    return (
+        (f"{one.succeeded} of {known}", shorter(one.success)) if known else (),
+        () if one.satisfied is None else (f"{one.satisfied_failed} of {one.satisfied} satisfied",),
+        (str(one.unknown),) if one.unknown else (),
+        () if one.ends.keys() == {"not stated"} else _counted(one.ends),
+        _counted(one.flags),
+    )
+
+
+def _counted(counts: Mapping[str, int]) -> Sequence[str]:
+    return [f"{name} {number}" for name, number in counts.items()]

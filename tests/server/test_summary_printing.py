@@ -1,0 +1,175 @@
+"""What a person reads of a summary: pairs by what gold says, and agents, at the width of the terminal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+
+from builders import JUDGE, episode, label, lone, pair, passed, satisfied, verdict
+from misjudge_server.console import console
+from misjudge_server.run_printing import print_result
+from misjudge_storage.types import Check, Judge, Record
+from misjudge_tools.deps import Deps
+from misjudge_tools.requests import SummarizeRequest
+from misjudge_tools.results import MARK_EPISODES
+from misjudge_tools.summarize_audit import summarize
+from operations import stored
+
+UNKNOWN = Check(verifier="success", source="verifier", evidence="The simulated user failed.")
+HOSTILE = "\x1b]0;title\x07\x9b31m\u202egone[red] :smile:"
+SHOWN = "]0;title31mgone[red] :smile:"
+
+
+def printed(deps: Deps, capsys: pytest.CaptureFixture[str], **values: Any) -> str:
+    found = summarize(SummarizeRequest.model_validate({"audit": "a", **values}), deps.store)
+    capsys.readouterr()
+    print_result(found)
+    return capsys.readouterr().out
+
+
+def table(out: str, title: str) -> list[list[str]]:
+    """The rows of the table with this title, with what stands below each other joined; the headings first."""
+    found: list[list[str]] = []
+    for line in out.split(title, 1)[1].splitlines()[1:]:
+        cells = [cell.strip() for cell in re.split("[│┃]", line)[1:-1]]
+        if line.startswith("└"):
+            break
+        if cells and found and (not cells[0] or not found[-1][0]):
+            found[-1] = [" ".join(filter(None, both)) for both in zip(found[-1], cells, strict=True)]
+        elif cells:
+            found.append(cells)
+    return found
+
+
+def live(**values: Any) -> list[Record]:
+    """Three agents on ten tasks, their ends and flags, and one episode whose customer failed."""
+    found = []
+    agents = {"客服智能体": (0.3, True), "talker": (0.95, False), "flaky:0.95": (None, True)}
+    for n in range(10):
+        for agent, (score, done) in agents.items():
+            lost = n == 9 and agent == "talker"
+            one = episode(
+                agent, UNKNOWN if lost else passed(done), task=f"t{n}", satisfaction=[satisfied(score)],
+                end_reason="user_sim_error" if lost else "finished", flags=("leaked_criteria",) if n < 2 else (),
+                **values,
+            )  # fmt: skip
+            found.append(lone(one, line=n))
+    return found
+
+
+FLAGS = "leaked_criteria 2"
+FACTS = {
+    "客服智能体": ["10 of 10", "100.0 % [66–100]", "0 of 10 satisfied", "finished 10", FLAGS],
+    "flaky:0.95": ["10 of 10", "100.0 % [66–100]", "–", "finished 10", FLAGS],
+    "talker": ["0 of 9", "0.0 % [0–37]", "9 of 9 satisfied", "finished 9", "user_sim_error 1", FLAGS],
+}
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 120, 150])
+def test_agents_fit_the_terminal_with_all_that_is_known_of_them(
+    deps: Deps, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    stored(deps.store, live(simulated=True))
+    monkeypatch.setattr(console, "width", width)
+    out = printed(deps, capsys, sections=["agents"])
+    assert max(map(cell_len, out.splitlines())) <= width
+    assert MARK_EPISODES in " ".join(out.split())
+    headings, *rows = table(out, "Agents: tasks done")
+    shown = headings if len(headings) > 3 else ["agent", *rows[0][1].split("  ")]
+    assert " ".join(shown) == "agent did the task satisfied though failed not known ends flags"
+    assert [row[0] for row in rows] == ["flaky:0.95", "客服智能体", "talker"]
+    for agent, *cells in rows:
+        for fact in FACTS[agent]:
+            assert fact in " ".join(cells), "a word is not broken"
+    assert [row.count("1") for row in rows if len(row) > 3] in ([], [0, 0, 1]), "of the talker one is not known"
+
+
+def test_what_is_known_of_agents_stands_in_a_line_where_there_is_room(
+    deps: Deps, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored(deps.store, live())
+    monkeypatch.setattr(console, "width", 150)
+    talker = ["talker", "0 of 9, 0.0 % [0–37]", "9 of 9 satisfied", "1", "finished 9, user_sim_error 1", FLAGS]
+    assert table(printed(deps, capsys), "Agents: tasks done")[-1] == talker
+    monkeypatch.setattr(console, "width", 100)
+    assert table(printed(deps, capsys), "Agents: tasks done")[-1] == [cell.replace(", ", " ") for cell in talker]
+    monkeypatch.setattr(console, "width", 60)
+    assert table(printed(deps, capsys), "Agents: tasks done")[0] == ["agent", "", ""]
+
+
+def test_columns_that_say_nothing_are_left_out(deps: Deps, capsys: pytest.CaptureFixture[str]) -> None:
+    stored(deps.store, [lone(episode(agent, passed(True, "label")), line=n) for n, agent in enumerate("xy")])
+    assert table(printed(deps, capsys), "Agents: tasks done") == [
+        ["agent", "did the task"],
+        ["x", "1 of 1, 100.0 % [0–100]"],
+        ["y", "1 of 1, 100.0 % [0–100]"],
+    ]
+
+
+def test_made_up_agents_are_named_where_real_ones_stand_beside_them(
+    deps: Deps, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stored(deps.store, [lone(episode(agent, passed(True), simulated=agent == "x"), line=1) for agent in "xy"])
+    assert [row[0] for row in table(printed(deps, capsys), "Agents: tasks done")[1:]] == ["x (SIMULATED)", "y"]
+
+
+def test_of_hundreds_of_agents_the_best_are_shown(deps: Deps, capsys: pytest.CaptureFixture[str]) -> None:
+    stored(deps.store, [lone(episode(f"m{n:03}", passed(n % 2 == 0)), line=n) for n in range(100)])
+    out = printed(deps, capsys)
+    assert [row[0] for row in table(out, "Agents: tasks done")[1:]] == [f"m{n:03}" for n in range(0, 60, 2)]
+    assert "and 70 more agents: --json has all" in out
+
+
+def test_an_agent_whose_name_would_steer_the_terminal_is_shown_as_text(
+    deps: Deps, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stored(deps.store, [lone(episode(HOSTILE, passed(True), end_reason=HOSTILE, flags=(HOSTILE,)))])
+    out = printed(deps, capsys)
+    assert out.count("gone[red]") == 3 and SHOWN in out
+    assert not set(out) & set("\x1b\x07\x9b\u202e")
+
+
+def pairs(*golds: tuple[bool | None, bool | None], judge: Judge = JUDGE) -> list[Record]:
+    def side(agent: str, done: bool | None, task: str) -> Any:
+        return episode(agent, UNKNOWN if done is None else passed(done), task=task)
+
+    return [
+        pair(f"p{n}", side("x", a, f"t{n}"), side("y", b, f"t{n}"), verdict("A", "AB", judge=judge), line=n)
+        for n, (a, b) in enumerate(golds)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("golds", "said"),
+    [
+        ([(True, False)], "1 pair: 1 decidable, 0 alike"),
+        ([(True, False), (True, True), (False, False)], "3 pairs: 1 decidable, 2 alike"),
+        (
+            [(True, False), (True, True), (None, True), (None, None)],
+            "4 pairs: 1 decidable, 1 alike, 2 not known (left out of every error rate)",
+        ),
+    ],
+)
+def test_pairs_are_told_by_what_is_known_of_them(
+    deps: Deps, capsys: pytest.CaptureFixture[str], golds: Sequence[Any], said: str
+) -> None:
+    stored(deps.store, pairs(*golds))
+    lines = dict(table(printed(deps, capsys), "Audit a, judge judge"))
+    assert lines["which side was better"] == said
+    assert lines["what the judge says of them"] == "0 tie, 0 inconsistent, 0 unscored, 0 weak"
+
+
+def test_of_several_judges_the_pairs_are_told_once_and_the_agents_below(
+    deps: Deps, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = Judge(label="other", form="pairwise", model="judge-n", origin="imported")
+    stored(deps.store, pairs((True, False), (None, True)))
+    stored(deps.store, [*pairs((True, False), judge=other), pair("q", None, None, verdict("A"), gold=[label("A")])])
+    out = printed(deps, capsys)
+    assert out.count("3 pairs: 2 decidable, 0 alike, 1 not known") == 1
+    assert "what the judge says of them" not in out
+    assert len(table(out, "Agents: tasks done")) == 3
