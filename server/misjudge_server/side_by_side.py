@@ -62,7 +62,7 @@ def print_agents(agents: Sequence[AgentOutcome], title: str | None = None) -> No
     headings = [AGENT_HEADINGS[n] for n in said]
     long, short = (
         {label: [separator.join(row[n]) or "–" for n in said] for label, row in parts.items()}
-        for separator in (", ", "\n")
+        for separator in (" ", "\n")
     )
     rows = short if _fits(headings, short) and not _fits(headings, long) else long
     console.print(side_by_side(title, headings, rows, first="agent"))
@@ -78,7 +78,7 @@ def _agent_parts(one: AgentOutcome) -> Sequence[Sequence[str]]:
     """The cells under `AGENT_HEADINGS`, each in parts that may stand below each other."""
     known = one.success.n
     return (
-        (f"{one.succeeded} of {known}", shorter(one.success)) if known else (),
+        (f"{one.succeeded} of {known}:", shorter(one.success)) if known else (),
         () if one.satisfied is None else (f"{one.satisfied_failed} of {one.satisfied} satisfied",),
         (str(one.unknown),) if one.unknown else (),
         () if one.ends.keys() == {"not stated"} else _counted(one.ends),
@@ -87,4 +87,5 @@ def _agent_parts(one: AgentOutcome) -> Sequence[Sequence[str]]:
 
 
 def _counted(counts: Mapping[str, int]) -> Sequence[str]:
-    return [f"{name} {number}" for name, number in counts.items()]
+    parts = [f"{name} {number}" for name, number in counts.items()]
+    return [*(f"{part}," for part in parts[:-1]), *parts[-1:]]

@@ -46,8 +46,8 @@ TOOLS: dict[str, ToolEntry] = {
         asks_models=False,
         description="""\
 Is my LLM judge biased, can it be trusted? The numbers of an audit: misselection (how often the judge picked the side \
-that failed), consistency (position bias, flip rate, accuracy), satisfaction against task success, agent ranking, \
-pass^k, kappa agreement, unscored replies, gap buckets, tokens and cost, each with n and a 95 % interval.
+that failed), consistency (position bias, flip rate, accuracy), satisfaction against task success, success and ranking \
+of agents, pass^k, kappa agreement, unscored replies, gap buckets, tokens and cost, each with n and a 95 % interval.
 
 Several judges stand under `judges`; judge=LABEL selects one. A section without data is null, `why` says what to \
 collect. `misselection.rate` is per single call; `decided` is per pair with a consistent verdict, with its coverage: \

@@ -113,7 +113,7 @@ def test_agents_named_by_flags_are_run_judged_and_told_of(letters: Path) -> None
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("SIMULATED: made up by a simulated judge")
     assert "SIMULATED: scripted or simulated agents" in words(done.stdout)
-    for agent, said in (("diligent", r"2 of 2, 100\.0 % "), ("refuser", r"0 of 2, 0\.0 % ")):
+    for agent, said in (("diligent", r"2 of 2: 100\.0 % "), ("refuser", r"0 of 2: 0\.0 % ")):
         assert re.search(rf"│ {agent} +│ {said}\[\d+–\d+\] +│ \d of \d satisfied", done.stdout)
     assert "2 pairs, judge simulated: done, 12 of 12 cells done" in done.stdout
     assert "stages: rollout 4 of 4, pairwise 4 of 4, satisfaction 4 of 4" in done.stdout

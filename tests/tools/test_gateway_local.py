@@ -172,6 +172,7 @@ def test_the_server_listens_on_loopback_only_with_one_thread(weights: Path, serv
     assert (params.hostnames, params.port, params.model.path) == (["127.0.0.1"], 0, str(weights))
     assert params.cpuparams.n_threads == params.cpuparams_batch.n_threads == 1
     assert params.n_ctx == params.n_parallel * local_server.CONTEXT_PER_SLOT
+    assert params.cache_ram_mib == local_server.CACHE_MIB <= 512
 
 
 def test_the_process_states_its_address_and_leaves_ctrl_c_to_its_parent(

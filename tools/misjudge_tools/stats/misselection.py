@@ -18,7 +18,7 @@ class DecidedRate(Rate):
 class Misselection(Rate):
     """The single-call rate, with what must stand beside it.
 
-    `all_pairs_rate` divides the wrongly decided pairs by all pairs, decidable and decided or not.
+    `all_pairs_rate` divides the wrongly decided pairs by all pairs whose gold is known, decidable and decided or not.
     """
 
     decided: DecidedRate
@@ -32,7 +32,7 @@ def misselection(
 
     `calls` counts wrong calls among the scored calls of decidable pairs (a tie is scored and not wrong);
     `decided` counts wrong pairs among those whose reduced verdict is right or wrong. `decidable` and
-    `pairs` are numbers of pairs.
+    `pairs` are numbers of pairs, the latter of those whose gold is known.
     """
     single = clustered_rate(calls, level)
     pairwise = clustered_rate(decided, level)
