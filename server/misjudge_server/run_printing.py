@@ -93,10 +93,16 @@ def _details(run: RunReport) -> Iterator[str]:
         yield f"{number} unscored ({reason})"
     if run.eta_s:
         yield f"about {run.eta_s:.0f} s left at the pace of the last minute"
-    if run.failed:
-        yield f"{run.failed} cells were asked and got no reply: misjudge runs retry {run.run}"
+    yield from _left(run)
     for group in run.errors:
         yield f"{group.error}: {group.attempts} requests, the last at {group.last_at}"
+
+
+def _left(run: RunReport) -> Iterator[str]:
+    if run.state in {"lost", "cancelled"}:
+        yield f"{run.total - run.done} cells are left: misjudge runs resume {run.run}"
+    elif run.failed:
+        yield f"{run.failed} cells were asked and got no reply: misjudge runs retry {run.run}"
 
 
 def _tokens(use: RoleUse) -> str:
@@ -178,7 +184,8 @@ def _print_pair(pair: PairOutcome) -> None:
 def _side(name: str, side: SideOutcome) -> str:
     done = {True: "did the task", False: "failed the task", None: "success not known"}[side.success]
     flags = f", flags: {', '.join(side.flags)}" if side.flags else ""
-    return f"{name} {side.agent}: {done}, ended {side.end_reason or 'not stated'}{flags}"
+    trouble = f". {side.trouble}" if side.trouble else ""
+    return f"{name} {side.agent}: {done}, ended {side.end_reason or 'not stated'}{flags}{trouble}"
 
 
 def _wrong(row: Mapping[str, Any]) -> str:

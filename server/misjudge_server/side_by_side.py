@@ -68,6 +68,9 @@ def print_agents(agents: Sequence[AgentOutcome], title: str | None = None) -> No
     console.print(side_by_side(title, headings, rows, first="agent"))
     if len(agents) > MOST_AGENTS:
         console.print(f"and {len(agents) - MOST_AGENTS} more agents: --json has all")
+    for one in agents[:MOST_AGENTS]:
+        if one.trouble:
+            console.print(Text(f"{one.agent}: {one.trouble}"))
 
 
 def _agent_label(one: AgentOutcome, *, mixed: bool) -> str:

@@ -16,7 +16,7 @@ class AgentEpisodes(NamedTuple):
     """Episodes of one agent. `success` holds the successes among those of known outcome, as sums over tasks.
 
     `ends` and `flags` count how they ended and what simulated users did wrong, the most frequent first. `simulated`:
-    whether any of them is made up.
+    whether any of them is made up. `trouble` is the most frequent error that ended one.
     """
 
     agent: str
@@ -25,10 +25,12 @@ class AgentEpisodes(NamedTuple):
     ends: dict[str, int]
     flags: dict[str, int]
     simulated: bool
+    trouble: str | None
 
 
 class _Ends(NamedTuple):
     ends: Counter[str]
+    troubles: Counter[str]
     flags: Counter[str]
     simulated: bool
 
@@ -54,6 +56,7 @@ def agent_episodes(connection: Connection, audit_id: str) -> list[AgentEpisodes]
             _ordered(found.ends),
             _ordered(found.flags),
             found.simulated,
+            next(iter(_ordered(found.troubles)), None),
         )
         for agent, found in sorted(_ends(connection, audit_id).items())
     ]
@@ -76,16 +79,18 @@ def _success(connection: Connection, audit_id: str) -> dict[str, Sums]:
 
 def _ends(connection: Connection, audit_id: str) -> dict[str, _Ends]:
     query = text("""
-        SELECT agent, end_reason, flags_json, simulated, COUNT(*) AS number FROM trajectories
-        WHERE audit_id = :audit GROUP BY agent, end_reason, flags_json, simulated
+        SELECT agent, end_reason, trouble, flags_json, simulated, COUNT(*) AS number FROM trajectories
+        WHERE audit_id = :audit GROUP BY agent, end_reason, trouble, flags_json, simulated
     """)
     found: dict[str, _Ends] = {}
     for row in connection.execute(query, {"audit": audit_id}):
-        ends, flags, simulated = found.get(row.agent, _Ends(Counter(), Counter(), False))
+        ends, troubles, flags, simulated = found.get(row.agent, _Ends(Counter(), Counter(), Counter(), False))
+        if row.trouble:
+            troubles[row.trouble] += row.number
         ends[row.end_reason or "not stated"] += row.number
         for flag in json.loads(row.flags_json or "[]"):
             flags[flag] += row.number
-        found[row.agent] = _Ends(ends, flags, simulated or bool(row.simulated))
+        found[row.agent] = _Ends(ends, troubles, flags, simulated or bool(row.simulated))
     return found
 
 

@@ -53,6 +53,16 @@ def make_pairs(connection: Connection, run_id: str, trajectory_ids: Sequence[str
     return list(made)
 
 
+def refuse_other_pairs(connection: Connection, pairs: Sequence[Row]) -> None:
+    """Raises Conflict for a pair of a plan that is stored otherwise."""
+    for start in range(0, len(pairs), LOOKUP):
+        some = {row["pair_id"]: row["content_hash"] for row in pairs[start : start + LOOKUP]}
+        mine = (PAIRS.c.audit_id == pairs[0]["audit_id"]) & PAIRS.c.pair_id.in_(list(some))
+        for pair_id, content_hash in connection.execute(select(PAIRS.c.pair_id, PAIRS.c.content_hash).where(mine)):
+            if some[pair_id] != content_hash:
+                raise _otherwise(pair_id)
+
+
 def _refuse_other_pairs(connection: Connection, run_id: str) -> None:
     audit_id = connection.scalar(select(RUNS.c.audit_id).where(RUNS.c.run_id == run_id))
     others = [other for other in runs_under_way(connection, str(audit_id)) if other != run_id]
@@ -61,10 +71,14 @@ def _refuse_other_pairs(connection: Connection, run_id: str) -> None:
     under_way = mine.join(theirs, theirs.c.run_id.in_(others) & _differs_from(theirs))
     pair_id = connection.scalar(stored.limit(1)) or connection.scalar(under_way.limit(1))
     if pair_id is not None:
-        raise Conflict(
-            f"Pair {pair_id!r} is stored or under way with other sides, or declared near or wide otherwise. Nothing "
-            "was started: results are never overwritten, so use another audit name."
-        )
+        raise _otherwise(pair_id)
+
+
+def _otherwise(pair_id: str) -> Conflict:
+    return Conflict(
+        f"Pair {pair_id!r} is stored or under way with other sides, or declared near or wide otherwise. Nothing "
+        "was started: results are never overwritten, so use another audit name."
+    )
 
 
 def _differs_from(pairs: FromClause) -> ColumnElement[bool]:

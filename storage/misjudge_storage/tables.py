@@ -45,6 +45,7 @@ def _moment() -> Any:
 
 _HAS_REPLY = text("reply_key IS NOT NULL")
 _IS_UNSCORED = text("status = 'unscored'")
+_IS_SIMULATED = text("simulated")
 _PROGRESS_COLUMNS = (
     *("run_id", "role", "attempt", "error", "cached_from", "cell_id"),
     *("input_tokens", "output_tokens", "est_cost", "created_at"),
@@ -87,6 +88,12 @@ class Trajectory(SQLModel, table=True):
         ForeignKeyConstraint(["audit_id", "task_id"], ["tasks.audit_id", "tasks.task_id"]),
         UniqueConstraint("audit_id", "task_id", "agent", "trial"),
         Index("trajectories_by_time", "audit_id", "created_at"),
+        Index(
+            "trajectories_simulated",
+            *("audit_id", "trajectory_id", "simulated"),
+            sqlite_where=_IS_SIMULATED,
+            postgresql_where=_IS_SIMULATED,
+        ),
     )
     trajectory_id: str = Field(primary_key=True)
     audit_id: str
@@ -102,6 +109,7 @@ class Trajectory(SQLModel, table=True):
     simulated: bool
     created_at: datetime = _created()
     seed: int | None = Field(default=None, sa_type=BigInteger)
+    trouble: str | None = None
     flags_json: str | None = None
     setup_json: str | None = None
     changes_json: str | None = None

@@ -95,8 +95,8 @@ class Trajectory(Value):
 
     `trial` is None where the source does not number attempts; `messages` is None where the source kept
     no transcript. Token counts are as the source states them, None where it does not. Only of an episode that was made
-    here: its `seed`; `flags`, what its simulated user did wrong; `setup`, JSON of what made it; `changes`, JSON of what
-    became of its world.
+    here: its `seed`; `trouble`, one sentence of what an error was that ended it; `flags`, what its simulated user did
+    wrong; `setup`, JSON of what made it; `changes`, JSON of what became of its world.
     """
 
     task_id: Name
@@ -109,6 +109,7 @@ class Trajectory(Value):
     output_tokens: Annotated[int, Field(ge=0)] | None = None
     simulated: bool = False
     seed: int | None = None
+    trouble: str | None = None
     flags: tuple[str, ...] = ()
     setup: str | None = None
     changes: str | None = None

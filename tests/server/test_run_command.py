@@ -227,7 +227,17 @@ def test_a_dry_run_says_calls_and_cost_by_role_and_asks_and_stores_nothing(
     assert first.code == 0, first.err
     before, files = dump(letters), sorted(letters.rglob("*"))
     monkeypatch.setenv("TAOTOKEN_BASE_URL", "http://127.0.0.1:9")  # nobody answers there
-    arguments = ("--agents", "diligent,shop,gpt-x", "--user", "user-m", "--judge", "strong", "--dry-run")
+    arguments = (
+        "--agents",
+        "diligent,shop,gpt-x",
+        "--user",
+        "user-m",
+        "--judge",
+        "strong",
+        "--dry-run",
+        "--audit",
+        "new",
+    )
     planned = misjudge("run", "run.toml", *arguments)
     assert (planned.code, planned.err) == (0, "")
     lines = planned.out.splitlines()
@@ -405,8 +415,10 @@ def test_names_and_texts_of_a_suite_cannot_paint_the_terminal(misjudge: Misjudge
         misjudge(*flags, "--agents", "diligent,refuser"),
         misjudge(*flags, "--agents", "diligent,refuser", "--json"),
         misjudge(*flags, "--agents", "diligent,old,refuser"),
-        misjudge(*flags, "--agents", f"{paint},refuser", "--dry-run", "--user", "u", "--judge", f"{paint}j"),
-        misjudge(*flags, "--agents", f"{paint},refuser", "--user", "u"),
+        misjudge(
+            *flags, "--agents", f"{paint},refuser", "--dry-run", "--user", "u", "--judge", f"{paint}j", "--audit", "b"
+        ),
+        misjudge(*flags, "--agents", f"{paint},refuser", "--user", "u", "--audit", "b"),
         misjudge(*flags, "--agents", "diligent,refuser", "--tasks", f"{paint}y"),
         misjudge(*flags, "--agents", "diligent,refuser", "--pairings", paint),
         misjudge("runs"),

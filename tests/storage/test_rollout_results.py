@@ -229,15 +229,17 @@ def test_episodes_are_counted_by_agent_with_their_ends_and_flags(any_store: Stor
         episode_made(run, "y", "t0", checks=[passed(False)], end_reason="blocked", flags=("scored",)),
         episode_made(run, "y", "t1", checks=[passed(False)], end_reason="blocked", flags=("scored",)),
         episode_made(run, "y", "t2", flags=("scored", "too_long")),
-        episode_made(run, "y", "t3", checks=[UNKNOWN], end_reason="user_sim_error"),
+        episode_made(run, "y", "t3", checks=[UNKNOWN], end_reason="user_sim_error", trouble="It said nothing."),
         episode_made(run, "x", "t0", end_reason=None, setup=None),
     )
     put(any_store, None, episode_made(other, "x"))
     put(any_store, None, episode_made(run, "x", "t1", checks=[UNKNOWN], simulated=True))
     ends = {"blocked": 2, "finished": 1, "user_sim_error": 1}
     x, y = ask(any_store, agent_episodes, run.audit_id)
-    assert x == AgentEpisodes("x", 2, Sums(1, 1, 1, 1, 1, 1), {"finished": 1, "not stated": 1}, {}, True)
-    assert y == AgentEpisodes("y", 4, Sums(3, 1, 3, 1, 1, 3), ends, {"scored": 3, "too_long": 1}, False)
+    assert x == AgentEpisodes("x", 2, Sums(1, 1, 1, 1, 1, 1), {"finished": 1, "not stated": 1}, {}, True, None)
+    assert y == AgentEpisodes(
+        "y", 4, Sums(3, 1, 3, 1, 1, 3), ends, {"scored": 3, "too_long": 1}, False, "It said nothing."
+    )
     assert (list(y.ends), list(y.flags)) == (["blocked", "finished", "user_sim_error"], ["scored", "too_long"])
     assert ask(any_store, agent_episodes, "aud_unknown") == []
 

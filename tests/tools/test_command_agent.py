@@ -16,7 +16,7 @@ from misjudge_tools.episodes import settings
 from misjudge_tools.episodes.command_agent import CommandAgent
 from misjudge_tools.episodes.conversation import Surroundings
 from misjudge_tools.episodes.processes import MOST_OUTPUT
-from misjudge_tools.episodes.turns import AgentFailed, AgentReply
+from misjudge_tools.episodes.turns import AgentAway, AgentFailed, AgentReply
 from rollout_parts import SHOP
 
 TALK = (Message(role="user", content="I want a tent. 帐篷"),)
@@ -103,10 +103,11 @@ async def test_a_program_that_writes_to_its_error_output_has_not(tmp_path: Path)
     assert await agent(tmp_path, program).reply(TALK) == AgentReply("fine")
 
 
-async def test_a_program_that_is_not_there_has_failed(tmp_path: Path) -> None:
+async def test_a_program_that_is_not_there_says_nothing_of_the_agent(tmp_path: Path) -> None:
     configured = settings.CommandAgent(kind="command", argv=("no-such-program-here",))
     missing = CommandAgent(configured, Surroundings("", (), "s", (), tmp_path))
-    assert "cannot be started" in await failure(missing)
+    with pytest.raises(AgentAway, match="cannot be started"):
+        await missing.reply(TALK)
 
 
 async def test_a_program_that_writes_without_end_is_ended(tmp_path: Path) -> None:

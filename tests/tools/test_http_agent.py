@@ -13,7 +13,7 @@ from misjudge_storage.types import Message, ToolCall
 from misjudge_tools.episodes import settings
 from misjudge_tools.episodes.conversation import Surroundings
 from misjudge_tools.episodes.http_agent import HttpAgent
-from misjudge_tools.episodes.turns import AgentFailed, AgentReply
+from misjudge_tools.episodes.turns import AgentAway, AgentFailed, AgentReply
 from rollout_parts import SHOP, a_call
 
 TALK = (
@@ -97,9 +97,6 @@ async def test_its_answer_is_read_in_each_known_form(
         ({"body": {"tool_calls": "hidden"}}, "tool calls that are no list"),
         ({"body": {"tool_calls": [{"function": {"arguments": "hidden"}}]}}, "without a function's name"),
         ({"body": "hidden"}, "not JSON"),
-        ({"body": {"error": "hidden"}, "status": 503}, "HTTP status 503"),
-        ({"body": "hidden", "status": 307, "headers": {"Location": "/v1/other"}}, "HTTP status 307"),
-        ({"body": {"content": "hidden"}, "cut": "mid_body"}, "connection broke"),
         ({"body": json.dumps({"content": "hidden" * 300_000})}, "longer than 1 MB"),
     ],
 )  # fmt: skip
@@ -115,6 +112,25 @@ async def test_any_other_answer_is_a_failure_that_does_not_repeat_it(
     assert len(server.requests) == 1
 
 
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        ({"body": {"error": "hidden"}, "status": 503}, "HTTP status 503"),
+        ({"body": "hidden", "status": 307, "headers": {"Location": "/v1/other"}}, "HTTP status 307"),
+        ({"body": {"content": "hidden"}, "cut": "mid_body"}, "connection broke"),
+    ],
+)  # fmt: skip
+async def test_a_server_that_cannot_answer_says_nothing_of_the_agent(
+    server: LoopbackServer, answer: dict[str, Any], says: str
+) -> None:
+    server.enqueue(answer.pop("body"), **answer)
+    with pytest.raises(AgentAway) as found:
+        await agent_at(server.base_url).reply(TALK)
+    assert says in str(found.value)
+    assert "hidden" not in str(found.value)
+    assert len(server.requests) == 1
+
+
 async def test_an_agent_that_does_not_answer_in_its_time_has_failed(server: LoopbackServer) -> None:
     server.enqueue({"content": "late"}, hold=asyncio.Event())
     around = Surroundings("", (), "s", ("127.0.0.1",), Path())
@@ -123,13 +139,13 @@ async def test_an_agent_that_does_not_answer_in_its_time_has_failed(server: Loop
         await agent.reply(TALK)
 
 
-async def test_nobody_at_the_address_is_a_failure() -> None:
-    with pytest.raises(AgentFailed, match="could not be reached"):
+async def test_nobody_at_the_address_says_nothing_of_the_agent() -> None:
+    with pytest.raises(AgentAway, match="could not be reached"):
         await agent_at("http://127.0.0.1:9/").reply(TALK)
 
 
 async def test_a_host_that_is_not_allowed_is_never_asked(server: LoopbackServer) -> None:
-    with pytest.raises(AgentFailed, match="not among the allowed hosts"):
+    with pytest.raises(AgentAway, match="not among the allowed hosts"):
         await agent_at(server.base_url, hosts=("example.org",)).reply(TALK)
     assert server.requests == []
 

@@ -160,7 +160,7 @@ async def test_python_tools_that_the_configuration_does_not_allow_are_refused(tm
 
 async def test_scripted_agents_need_solutions(desk: Deps, tmp_path: Path) -> None:
     folder = shop(tmp_path / "unsolved", 1, solutions=None)
-    await refused(desk, "follows solutions.jsonl, which the suite unsolved does not have", suite=folder)
+    await refused(desk, "follows solutions.jsonl, which in the suite unsolved has none of the task 'en0'", suite=folder)
 
 
 async def test_tasks_in_chinese_are_run_in_chinese(desk: Deps, suite: str) -> None:
@@ -221,8 +221,9 @@ async def test_another_set_up_in_the_same_audit_is_a_conflict(tmp_path: Path, su
             other["suite"] = shop(tmp_path / "other", 4, 2, agent="Another manner.")
         if change == "agent":
             other["suite"] = shop(Path(suite), 3, 2)  # its skill is that of another set of tasks
-        with pytest.raises(Conflict, match=r"with another set-up .* use another audit name"):
-            await ran(deps, **other, satisfaction=False)
+        for dry in (True, False):
+            with pytest.raises(Conflict, match=r"with another set-up .* use another audit name"):
+                await ran(deps, **other, satisfaction=False, dry_run=dry)
         assert dump(deps.store) == before
 
 

@@ -139,13 +139,14 @@ class JudgeResult(Value):
 class SideOutcome(Value):
     """One side of a pair: how its episode ended, and what each check found. `flags`: what its simulated user did wrong.
 
-    `success` and a check's `passed` are None where they are not known.
+    `success` and a check's `passed` are None where they are not known; `trouble` is the error that ended it, if any.
     """
 
     agent: str
     trajectory: str | None = None
     end_reason: str | None
     success: bool | None
+    trouble: str | None = None
     flags: tuple[str, ...] = ()
     input_tokens: int | None = None
     output_tokens: int | None = None

@@ -109,10 +109,8 @@ def _cast(
     settings = choose_agent(name, episodes, models)
     if isinstance(settings, RecordedAgent):
         raise InvalidInput(f"Agent {name!r} is recorded: its trajectories are read from a file, not made.")
-    if isinstance(settings, ScriptedAgent) and not stage.suite.solutions:
-        raise InvalidInput(
-            f"Agent {name!r} is scripted and follows solutions.jsonl, which the suite {stage.suite.name} does not have."
-        )
+    if isinstance(settings, ScriptedAgent):
+        _refuse_unsolved(name, stage)
     asking = None
     if isinstance(settings, ChatAgent):
         asking = _asking(choose_model("agent", settings.profile, models, to_ask=to_ask), models, 0.0, AGENT_TOKENS)
@@ -129,6 +127,17 @@ def _cast(
     )
     made_up = isinstance(settings, ScriptedAgent) or (asking is not None and asking.choice.simulated)
     return CastAgent(canonical_name(name), settings, asking, setup, able, made_up or user.simulated)
+
+
+def _refuse_unsolved(name: str, stage: Stage) -> None:
+    """Raises InvalidInput where a scripted agent has nothing to follow."""
+    suite = stage.suite
+    missing = [task.task_id for task in tasks_in(suite, stage.language) if task.task_id not in suite.solutions]
+    if missing:
+        raise InvalidInput(
+            f"Agent {name!r} is scripted and follows solutions.jsonl, which in the suite {suite.name} has none of the "
+            f"task {missing[0][:100]!r}. Add it, or take other agents."
+        )
 
 
 def _asking(choice: ModelChoice, models: ModelSettings, temperature: float, max_tokens: int) -> Asking:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from misjudge_storage.types import Message
 from misjudge_tools.episodes import settings
 from misjudge_tools.episodes.conversation import Surroundings, reply_in, request_of
-from misjudge_tools.episodes.processes import ProcessFailed, environment_for, run_process
-from misjudge_tools.episodes.turns import AgentFailed, AgentReply
+from misjudge_tools.episodes.processes import NotStarted, ProcessFailed, environment_for, run_process
+from misjudge_tools.episodes.turns import AgentAway, AgentFailed, AgentReply
 from misjudge_tools.gateway.tool_calls import storable
 
 
@@ -31,6 +31,8 @@ class CommandAgent:
                 environment=environment_for(self._around.folder, self._configured.env),
                 timeout_s=self._configured.timeout_s,
             )
+        except NotStarted as failure:
+            raise AgentAway(f"The agent's program is not there. {failure}") from None
         except ProcessFailed as failure:
             raise AgentFailed(f"The agent's program gave no answer. {failure}") from None
         if done.exit_code != 0:

@@ -8,7 +8,7 @@ from misjudge_storage.types import Message
 from misjudge_tools.episodes import settings
 from misjudge_tools.episodes.conversation import Surroundings, request_of, required_reply
 from misjudge_tools.episodes.posting import PostFailed, post_json
-from misjudge_tools.episodes.turns import AgentFailed, AgentReply
+from misjudge_tools.episodes.turns import AgentAway, AgentFailed, AgentReply
 
 
 class HttpAgent:
@@ -29,5 +29,6 @@ class HttpAgent:
                 url, request_of(self._around, messages), hosts=self._around.hosts, timeout_s=timeout_s
             )
         except PostFailed as failure:
-            raise AgentFailed(f"The agent's address gave no answer. {failure}") from None
+            kind = AgentAway if failure.away else AgentFailed
+            raise kind(f"The agent's address gave no answer. {failure}") from None
         return required_reply(answer)

@@ -13,7 +13,14 @@ MOST_BYTES = 1_000_000
 
 
 class PostFailed(Exception):
-    """No usable answer; the message is one sentence without its text and without the address."""
+    """No usable answer; the message is one sentence without its text and without the address.
+
+    `away`: nobody answered, or a server that says that it cannot; so it says nothing of what was to answer.
+    """
+
+    def __init__(self, said: str, *, away: bool = False) -> None:
+        super().__init__(said)
+        self.away = away
 
 
 def host_allowed(url: str, hosts: Sequence[str]) -> bool:
@@ -33,15 +40,15 @@ def host_allowed(url: str, hosts: Sequence[str]) -> bool:
 async def post_json(url: str, body: bytes, *, hosts: Sequence[str], timeout_s: float) -> object:
     """Posts JSON; what a 2xx answer within `timeout_s` seconds holds. Redirects are not followed. Raises PostFailed."""
     if not host_allowed(url, hosts):
-        raise PostFailed("Its host is not among the allowed hosts of the configuration.")
+        raise PostFailed("Its host is not among the allowed hosts of the configuration.", away=True)
     try:
         status, answer = await _post(url, body, timeout_s)
     except TimeoutError:
         raise PostFailed(f"It did not answer within {timeout_s:g} s.") from None
     except (aiohttp.ClientError, OSError, ValueError):
-        raise PostFailed("It could not be reached, or the connection broke.") from None
+        raise PostFailed("It could not be reached, or the connection broke.", away=True) from None
     if not 200 <= status < 300:
-        raise PostFailed(f"It answered with HTTP status {status}.")
+        raise PostFailed(f"It answered with HTTP status {status}.", away=True)
     if len(answer) > MOST_BYTES:
         raise PostFailed(f"Its answer is longer than {MOST_BYTES // 1_000_000} MB.")
     try:

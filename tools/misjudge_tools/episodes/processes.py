@@ -25,6 +25,10 @@ class ProcessFailed(Exception):
     """It gave no result; the message is one sentence without its output."""
 
 
+class NotStarted(ProcessFailed):
+    """It did not begin."""
+
+
 class Finished(NamedTuple):
     """A process that ended by itself, and its standard output."""
 
@@ -51,7 +55,7 @@ async def run_process(
             *argv, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, cwd=folder, env=environment, **_own_group()
         )
     except (OSError, ValueError):
-        raise ProcessFailed("It cannot be started. Check that the first word names a program.") from None
+        raise NotStarted("It cannot be started. Check that the first word names a program.") from None
     feeding = asyncio.create_task(_feed(process, given))
     try:
         async with asyncio.timeout(timeout_s):

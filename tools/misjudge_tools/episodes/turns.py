@@ -31,6 +31,10 @@ class AgentFailed(Exception):
     """The agent itself failed; the message is one sentence without its text."""
 
 
+class AgentAway(Exception):
+    """The agent could not be started or reached, which says nothing of it; the message is one sentence."""
+
+
 class UserSimFailed(Exception):
     """The simulated user failed; the message is one sentence without its text."""
 
@@ -39,7 +43,7 @@ class Agent(Protocol):
     """An agent of one episode. It is given the whole conversation each time."""
 
     async def reply(self, messages: Sequence[Message]) -> AgentReply:
-        """Raises AgentFailed."""
+        """Raises AgentFailed or AgentAway."""
         ...
 
 

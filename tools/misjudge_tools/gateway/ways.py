@@ -57,7 +57,7 @@ class OpenGateway(NamedTuple):
 _WAYS_ON: dict[RoleName, str] = {
     "judge": "Give judge=MODEL, or set TAOTOKEN_JUDGE_MODEL; judge=local and judge=simulated need no gateway.",
     "agent": "Name a model among the agents, or set CANDIDATE_MODEL; scripted agents such as diligent need no gateway.",
-    "user_sim": "Give user=MODEL, or set SIM_USER_MODEL; user=scripted needs no gateway.",
+    "user_sim": "Give user=MODEL (--user MODEL), or set SIM_USER_MODEL; user=scripted needs no gateway.",
 }
 _NAMES: dict[RoleName, str] = {"judge": "judge", "agent": "agent", "user_sim": "simulated user"}
 

@@ -16,7 +16,7 @@ from misjudge_storage.types import Form, Record
 from misjudge_tools.deps import Deps
 from misjudge_tools.episodes.casting import SCRIPTED_USER, CastAgent, Stage, cast_agents, cast_user
 from misjudge_tools.episodes.naming import canonical_name, choose_agent
-from misjudge_tools.episodes.settings import RecordedAgent, ScriptedAgent
+from misjudge_tools.episodes.settings import ChatAgent, RecordedAgent
 from misjudge_tools.judging.choice import JudgingSpec, choose_judge, judge_of
 from misjudge_tools.requests import RunPairRequest
 from misjudge_tools.runs.plan import pair_cells, trajectory_cells
@@ -121,9 +121,9 @@ def _cast(request: RunPairRequest, deps: Deps, live: Sequence[str], seed: int) -
     suite = load_suite(request.suite or DEFAULT_SUITE, deps.episodes.allowed, deps.roots)
     stage = Stage(suite, request.language, seed)
     to_ask = not request.dry_run
-    scripted = all(isinstance(choose_agent(name, deps.episodes, deps.models), ScriptedAgent) for name in live)
+    asking = any(isinstance(choose_agent(name, deps.episodes, deps.models), ChatAgent) for name in live)
     # Where no agent asks a model, no customer should either, unless one is asked for.
-    named = request.user or (SCRIPTED_USER if scripted else None)
+    named = request.user or (None if asking else SCRIPTED_USER)
     user = cast_user(named, request.language, deps.models, to_ask=to_ask)
     agents = cast_agents(live, stage, user, deps.episodes, deps.models, to_ask=to_ask)
     return Cast(stage, _in_random_order(seed, _chosen_tasks(request, suite)), agents, user, request.trials)

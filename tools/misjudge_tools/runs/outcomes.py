@@ -41,6 +41,7 @@ def _side(connection: Connection, audit: str, audit_id: str, trajectory_id: str)
         trajectory=record_uri(audit, "trajectories", trajectory_id),
         end_reason=trajectory["end_reason"],
         success=episode_records.success_of(connection, trajectory_id),
+        trouble=trajectory["trouble"],
         flags=tuple(trajectory["flags_json"] or ()),
         input_tokens=trajectory["input_tokens"],
         output_tokens=trajectory["output_tokens"],

@@ -13,7 +13,7 @@ from misjudge_storage.engine import Store
 from misjudge_storage.errors import Conflict, InvalidInput
 from misjudge_storage.hashing import canonical
 from misjudge_storage.ingest import ensure_audit, ensure_judge, ingest
-from misjudge_storage.planned_pairs import other_setups, plan_pairs
+from misjudge_storage.planned_pairs import other_setups, plan_pairs, refuse_other_pairs
 from misjudge_storage.rows import Row, audit_id
 from misjudge_storage.run_records import PlannedCell, RunRow
 from misjudge_storage.types import Record
@@ -63,6 +63,9 @@ def planned_report(deps: Deps, operation: str, request: JudgingRequest, plan: Pl
     """
     budget = budget_of(request)
     _refuse_unpriced(deps, plan, budget)
+    with deps.store.read() as connection:
+        _refuse_other_setups(connection, audit_id(request.audit), plan)
+        refuse_other_pairs(connection, plan.pairs)
     open_cells = minus_stored(plan.cells, stored_cells(deps.store, plan.cells))
     roles = expected_use(deps, request.audit, plan.spec, plan.cast, open_cells)
     return RunReport(

@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from misjudge_storage import judging_records
 from misjudge_storage.engine import Store
+from misjudge_storage.errors import Unreachable
 from misjudge_storage.hashing import canonical
 from misjudge_storage.judging_records import AuditRow, CellResult
 from misjudge_storage.rows import check_row, trajectory_row
@@ -27,7 +28,7 @@ from misjudge_tools.episodes.rules import CommandRule, FileRule
 from misjudge_tools.episodes.scripted import ScriptAgent, ScriptedUser, script_of
 from misjudge_tools.episodes.success_check import SuccessCheck
 from misjudge_tools.episodes.toolbox import Toolbox, open_toolbox
-from misjudge_tools.episodes.turns import Agent, User
+from misjudge_tools.episodes.turns import Agent, AgentAway, User
 from misjudge_tools.episodes.user_sim import ModelUser
 from misjudge_tools.episodes.verifiers import Evidence, Outside, verify
 from misjudge_tools.episodes.world import World, differences
@@ -99,6 +100,8 @@ class RolloutSession:
             result = await self._made(cell, planned, calls)
         except CallLost as lost:
             return Judged(CellResult(None, ()), None, lost.error, NO_CALL)
+        except AgentAway as away:
+            return Judged(CellResult(None, ()), None, Unreachable(f"Agent {planned.agent.name!r}: {away}"), NO_CALL)
         return Judged(result, None, None, NO_CALL)
 
     async def _calls(self, cell: PlannedCell, planned: Rollout, paid: Paid) -> RolloutCalls:
@@ -206,6 +209,7 @@ class RolloutSession:
             output_tokens=output_tokens,
             simulated=agent.simulated,
             seed=planned.seed,
+            trouble=made.trouble,
             flags=made.flags,
             setup=agent.setup,
             changes=_changes(made),

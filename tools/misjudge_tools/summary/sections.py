@@ -174,6 +174,7 @@ def _agent_outcome(one: AgentEpisodes, satisfaction: AgentSatisfaction | None) -
         ends=one.ends,
         flags=one.flags,
         simulated=one.simulated,
+        trouble=one.trouble,
     )
 
 

@@ -90,7 +90,7 @@ class AgentOutcome(Value):
     `success` is the share that succeeded, with an interval that counts the episodes of one task as one cluster. `ends`
     and `flags` count how they ended and what simulated users did wrong. `satisfied` counts those with score and known
     success that satisfied the judge, `satisfied_failed` those of them that failed; None where no judge's score and
-    threshold say so.
+    threshold say so. `trouble` is the most frequent error that ended one.
     """
 
     agent: str
@@ -103,6 +103,7 @@ class AgentOutcome(Value):
     ends: dict[str, int] = Field(default_factory=dict)
     flags: dict[str, int] = Field(default_factory=dict)
     simulated: bool = False
+    trouble: str | None = None
 
 
 class RankingSection(Value):
