@@ -31,6 +31,7 @@ SHARE = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0])
 SCORES = st.sampled_from([0.0, 1.0, 2.5, 4.0, 5.0])
 SOURCES: st.SearchStrategy[CheckSource] = st.sampled_from(["verifier", "human", "label", "reward"])
 REWARD_SOURCES: st.SearchStrategy[CheckSource] = st.sampled_from(["verifier", "reward"])
+RARELY = st.sampled_from([False, False, False, True])
 ROLES: st.SearchStrategy[Role] = st.sampled_from(["agent", "user_sim", "judge"])
 JUDGES = (JUDGE, Judge(label="other", form="pairwise", model="judge-n", origin="imported"))
 
@@ -65,6 +66,7 @@ def sides(draw: st.DrawFn, n: int, task: str, trial: int | None) -> tuple[Episod
     """Two episodes with what is known of each."""
     found = []
     for agent in (f"x{n}", f"y{n}"):
+        made_up = draw(RARELY)
         checks: list[Check] = []
         if draw(st.booleans()):
             checks.append(passed(draw(st.booleans()), draw(SOURCES)))
@@ -72,21 +74,32 @@ def sides(draw: st.DrawFn, n: int, task: str, trial: int | None) -> tuple[Episod
             checks.append(rewarded(draw(SHARE), draw(REWARD_SOURCES)))
         scores = [satisfied(draw(SHARE))] if draw(st.booleans()) else []
         found.append(
-            episode(agent, *checks, task=task, trial=trial, said=messages("Hi", agent + task), satisfaction=scores)
+            episode(
+                agent,
+                *checks,
+                task=task,
+                trial=trial,
+                said=messages("Hi", agent + task),
+                satisfaction=scores,
+                simulated=made_up,
+            )
         )
     return found[0], found[1]
 
 
 @st.composite
 def audits(draw: st.DrawFn) -> list[Record]:
-    """Pairs of up to three tasks, as different as an audit may hold them. Agents are in one pair each."""
+    """Pairs of up to three tasks, as different as an audit may hold them. Agents are in one pair each; a judge or an
+    episode may be made up.
+    """
     subsets = draw(st.sampled_from([(None, None, None), ("easy", "hard", "hard"), (None, "hard", None)]))
+    other = JUDGES[1].model_copy(update={"simulated": draw(RARELY)})
     found = []
     for n in range(draw(st.integers(1, 6))):
         trial = draw(st.sampled_from([None, 0, 3]))
         first, second = draw(sides(n, f"t{n % 3}", trial))
         said: list[Verdict] = []
-        for judge in JUDGES[: draw(st.integers(0, 2))]:
+        for judge in (JUDGE, other)[: draw(st.integers(0, 2))]:
             said += draw(st.one_of(single_calls(judge), reduced_calls(judge)))
         annotators = draw(st.integers(0, 3))
         source: GoldSource = "human" if annotators > 1 else draw(st.sampled_from(["human", "label"]))

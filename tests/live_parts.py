@@ -127,7 +127,9 @@ def desk_models(
 
     def there(role: str) -> Endpoint:
         url = base_url if isinstance(base_url, str) else base_url[role]
-        return Endpoint(base_url=url, key=None if key is None else SecretStr(key), **endpoint)
+        # A clock that others move on must not time out what is under way.
+        patient = {"timeout_s": 3600, "deadline_s": 36_000, **endpoint}
+        return Endpoint(base_url=url, key=None if key is None else SecretStr(key), **patient)
 
     def profile(role: str, model: str, name: str | None = None) -> Profile:
         return Profile(name=name, model=model, endpoint=there(role), price=price)

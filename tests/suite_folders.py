@@ -27,7 +27,8 @@ SPEC: dict[str, Any] = {
     "parameters": {"type": "object", "properties": {"order_id": {"type": "string"}}, "additionalProperties": False},
 }
 HTTP: dict[str, Any] = {"http": "http://127.0.0.1:8080/tools", "tools": [SPEC]}
-LOCAL = Allowed(hosts=("127.0.0.1:8080",))
+PYTHON: dict[str, Any] = {"python": "order_tools", "tools": [SPEC]}
+LOCAL = Allowed(hosts=("127.0.0.1:8080",), python=("order_tools",))
 
 
 def write(folder: Path, **files: Any) -> str:

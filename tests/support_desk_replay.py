@@ -6,21 +6,18 @@ Nothing here is asynchronous, so that an outcome can be kept for the tests that 
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple
 
-from loopback import VirtualClock
 from misjudge_storage.types import Message
-from misjudge_tools.episodes.rollout import Rollout, roll_out
+from misjudge_tools.check_suite import play
+from misjudge_tools.episodes.rollout import Rollout
 from misjudge_tools.episodes.rules import Rule
-from misjudge_tools.episodes.scripted import ScriptAgent, ScriptedUser, script_of
+from misjudge_tools.episodes.scripted import ScriptAgent, script_of
 from misjudge_tools.episodes.settings import Allowed, ScriptedAgent
-from misjudge_tools.episodes.toolbox import open_toolbox
-from misjudge_tools.episodes.turns import AgentReply
+from misjudge_tools.episodes.turns import Agent, AgentReply
 from misjudge_tools.episodes.verifiers import Evidence, Outside, verify
-from misjudge_tools.episodes.world import World
 from misjudge_tools.suites.loading import Suite, load_suite
 from misjudge_tools.suites.model import Solution, Step, SuiteTask, ToolSpec
 
@@ -53,7 +50,7 @@ def changes_the_world(step: Step) -> bool:
 
 def replay(task_id: str, steps: Sequence[Step]) -> Outcome:
     """An agent that follows these steps, with the scripted customer."""
-    return asyncio.run(_play(TASKS[task_id], ScriptAgent(steps)))
+    return _played(task_id, ScriptAgent(steps))
 
 
 @cache
@@ -64,7 +61,7 @@ def replay_of(task_id: str, policy: str, fails: bool = False) -> Outcome:
 
 
 def silence(task_id: str) -> Outcome:
-    return asyncio.run(_play(TASKS[task_id], _Silent()))
+    return _played(task_id, _Silent())
 
 
 class _Silent:
@@ -72,16 +69,10 @@ class _Silent:
         return AgentReply("")
 
 
-async def _play(task: SuiteTask, agent: ScriptAgent | _Silent) -> Outcome:
-    assert DESK.image is not None
-    with World.from_image(DESK.image) as world:
-        box = open_toolbox(DESK.tools, world, task.tool_faults, Allowed(), "session")
-        made = await roll_out(task, agent, ScriptedUser(task), box, world, clock=VirtualClock(), max_steps=30)
-    checks = await verify(task.checks, task.combine, Evidence(made.messages, made.before, made.after, None), NOWHERE)
-    failed = tuple(f"{check.verifier}: {check.evidence}" for check in checks[:-1] if check.passed is not True)
-    answers = [json.loads(message.content) for message in made.messages if message.role == "tool"]
-    errors = tuple(answer["error"] for answer in answers if "error" in answer)
-    return Outcome(checks[-1].passed, failed, errors, made)
+def _played(task_id: str, agent: Agent) -> Outcome:
+    played = asyncio.run(play(DESK, TASKS[task_id], agent, Allowed()))
+    failed = tuple(f"{check.verifier}: {check.evidence}" for check in played.checks[:-1] if check.passed is not True)
+    return Outcome(played.success, failed, played.refused, played.made)
 
 
 def holds(rule: Rule, *said: str) -> bool | None:

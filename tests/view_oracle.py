@@ -23,6 +23,7 @@ class Facts(NamedTuple):
     checks: Sequence[Row]
     labels: Sequence[Row]
     verdicts: Sequence[Row]
+    judges: Sequence[Row]
 
 
 class Reduced(NamedTuple):
@@ -208,6 +209,13 @@ def sides(facts: Facts, pair: Row, what: str) -> tuple[Answer, Answer]:
     return a, b
 
 
+def is_simulated(facts: Facts, pair: Row, judge: str | None) -> bool:
+    """Whether the judge of a row is made up, or an episode of its pair."""
+    made_up = {row["trajectory_id"] for row in facts.trajectories if row["simulated"]}
+    judged = any(row["simulated"] for row in facts.judges if row["judge_id"] == judge)
+    return judged or bool({pair["trajectory_a"], pair["trajectory_b"]} & made_up)
+
+
 def _pair_row(facts: Facts, pair: Row, judge: str | None, verdicts: Sequence[Row]) -> dict[str, Any]:
     success, reward = sides(facts, pair, "passed"), sides(facts, pair, "reward")
     gold = gold_of([row for row in facts.labels if row["pair_id"] == pair["pair_id"]], success, reward)
@@ -247,4 +255,5 @@ def _pair_row(facts: Facts, pair: Row, judge: str | None, verdicts: Sequence[Row
         "selected_reward": selected if compared else None,
         "lower_reward_selected": int(selected < other) if compared else None,
         "misselected": int(pref != gold.pref) if pref in {"A", "B"} and gold.pref in {"A", "B"} else None,
+        "simulated": int(is_simulated(facts, pair, judge)),
     }

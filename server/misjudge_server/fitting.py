@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 LIMIT = 9_000
-ROW_MAPS = frozenset({"judges", "kappa", "preview", "pass_hat_k_by_agent", "intervals"})
+ROW_MAPS = frozenset({"judges", "kappa", "preview", "pass_hat_k_by_agent", "intervals", "asked_at"})
 """Objects whose members are rows: they may be cut like lists."""
 
 ASK_FURTHER = {

@@ -194,6 +194,8 @@ def _wrong(row: Mapping[str, Any]) -> str:
 
 @print_result.register
 def _(result: PingReport) -> None:
+    if result.marked:
+        console.print(Text(result.marked, style="bold yellow"))
     table = Table()
     for heading in PING_HEADINGS:
         table.add_column(heading, overflow="fold")
@@ -209,9 +211,9 @@ def _ping_row(found: RolePing) -> Iterator[str]:
     yield ", ".join(found.roles)
     yield found.model or "–"
     yield found.base_url
-    yield "OK" if found.ok else "failed"
+    yield f"{'OK' if found.ok else 'failed'}{', SIMULATED' if found.simulated else ''}"
     yield "–" if found.latency_ms is None else f"{found.latency_ms:.0f}"
     yield "–" if found.input_tokens is None else f"{found.input_tokens} + {found.output_tokens}"
     yield "–" if found.cost is None else f"{found.cost:.6f} ({found.price_source})"
-    yield "–" if found.reply_format is None else f"{found.reply_format}{'' if found.obeyed else ', not obeyed'}"
+    yield f"{found.reply_format or '–'}{', not obeyed' if found.obeyed is False else ''}"
     yield ", ".join(found.left_out) or "–"

@@ -23,18 +23,6 @@ BY_KIND: dict[str, tuple[type[SQLModel], str]] = {
 }
 
 
-def list_audits(connection: Connection) -> list[Fields]:
-    """Every audit with its number of pairs, the latest first."""
-    audits, pairs = tables.table(tables.Audit), tables.table(tables.Pair)
-    query = (
-        select(audits.c.name, audits.c.created_at, func.count(pairs.c.pair_id).label("pairs"))
-        .outerjoin(pairs, pairs.c.audit_id == audits.c.audit_id)
-        .group_by(audits.c.audit_id, audits.c.name, audits.c.created_at)
-        .order_by(audits.c.created_at.desc(), audits.c.name)
-    )
-    return _rows(connection, query)
-
-
 def read_audit_facts(connection: Connection, audit_id: str) -> Fields:
     """An audit: its judges, counts of its rows, imports and runs. Never its secret."""
     audits, judges, imports = (tables.table(model) for model in (tables.Audit, tables.Judge, tables.Import))
@@ -48,7 +36,7 @@ def read_audit_facts(connection: Connection, audit_id: str) -> Fields:
     counted = (tables.Task, tables.Trajectory, tables.Pair, tables.Verdict, tables.GoldLabel, tables.JudgeLog)
     return {
         **fields(row),
-        "counts": {str(model.__tablename__): _count(connection, model, audit_id) for model in counted},
+        "counts": {str(model.__tablename__): count_of(connection, model, audit_id) for model in counted},
         "judges": _rows(connection, select(judges).where(judges.c.audit_id == audit_id)),
         "imports": _rows(
             connection, select(imports).where(imports.c.audit_id == audit_id).order_by(imports.c.created_at)
@@ -74,11 +62,8 @@ def read_pair_rows(connection: Connection, audit_id: str, pair_id: str) -> list[
     """The rows of `audit_pairs` for one pair: one a judge, `simulated` where that judge or an episode is."""
     query = text("SELECT * FROM audit_pairs WHERE audit_id = :audit AND pair_id = :pair ORDER BY judge")
     typed = query.columns(created_at=tables.UtcDateTime())
-    rows = [fields(row) for row in connection.execute(typed, {"audit": audit_id, "pair": pair_id}).mappings()]
-    made_up = has_simulated_sides(connection, audit_id, pair_id)
-    return [
-        {**row, "simulated": made_up or is_simulated(connection, audit_id, row["judge_fingerprint"])} for row in rows
-    ]
+    found = connection.execute(typed, {"audit": audit_id, "pair": pair_id}).mappings()
+    return [{**fields(row), "simulated": bool(row["simulated"])} for row in found]
 
 
 def has_simulated_sides(connection: Connection, audit_id: str, pair_id: str) -> bool:
@@ -145,6 +130,7 @@ def _refuse(constant: str) -> NoReturn:
     raise ValueError(constant)
 
 
-def _count(connection: Connection, model: type[SQLModel], audit_id: str) -> int:
+def count_of(connection: Connection, model: type[SQLModel], audit_id: str) -> int:
+    """How many rows of a table are of this audit."""
     table = tables.table(model)
     return connection.scalar(select(func.count()).select_from(table).where(table.c.audit_id == audit_id)) or 0

@@ -11,6 +11,7 @@ import pytest
 
 from command import Misjudge, Outcome
 from loopback import LoopbackServer, completion
+from misjudge_tools.gateway.simulated import SimulatedServer
 from operations import KEY
 
 OBEYED = completion('{"ok": true}')
@@ -58,6 +59,21 @@ async def test_models_that_answer_are_shown_and_nothing_is_stored(
     assert "judge-m" in shown.out and "json_schema" in shown.out
     assert [entry.name for entry in folder.iterdir()] == ["misjudge.toml"]
     assert KEY not in said.out + shown.out
+
+
+async def test_a_simulated_gateway_is_shown_as_one(misjudge: Misjudge, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with SimulatedServer() as made_up:
+        monkeypatch.setenv("TAOTOKEN_BASE_URL", made_up.base_url)
+        monkeypatch.setenv("TAOTOKEN_API_KEY", "simulated")
+        monkeypatch.setenv("JUDGE_MODEL", "simulated-judge")
+        shown = await run(misjudge, "ping")
+        assert (shown.code, shown.err) == (0, "")
+        assert shown.out.startswith("SIMULATED: a simulated gateway made up its replies")
+        assert "obeyed" not in shown.out and "json_schema" not in shown.out
+        report = json.loads((await run(misjudge, "ping", "--json")).out)
+    (found,) = report["models"]
+    assert report["marked"].startswith("SIMULATED")
+    assert (found["simulated"], found["reply_format"], found["obeyed"]) == (True, "simulated", None)
 
 
 async def test_the_roles_asked_for_are_pinged_and_those_of_one_model_once(

@@ -244,11 +244,13 @@ def test_a_dry_run_says_calls_and_cost_by_role_and_asks_and_stores_nothing(
     assert "plan: 6 pairs, 24 cells to do, judge strong" in lines
     costs = [line for line in lines if " calls" in line]
     assert [line.partition(":")[0] for line in costs] == [
-        "agent small", "agent gpt-x", "user_sim user-m", "judge strong", "judge strong",
+        "agent small", "agent gpt-x", "user_sim user-m", "judge strong, pairwise", "judge strong, satisfaction",
     ]  # fmt: skip
     assert re.fullmatch(r"agent small: 60 calls at most, about 0\.\d{4} USD \(episodes of usual length\)", costs[0])
     assert costs[1] == "agent gpt-x: 60 calls at most, cost not known"
-    assert re.fullmatch(r"judge strong: 12 calls, about \d+\.\d{4} USD \(episodes of usual length\)", costs[3])
+    assert re.fullmatch(
+        r"judge strong, pairwise: 12 calls, about \d+\.\d{4} USD \(episodes of usual length\)", costs[3]
+    )
     assert CANARY not in planned.out
     told = whole(misjudge("run", "run.toml", *arguments, "--json"))
     assert (told["run"]["state"], told["run"]["run"], told["pairs"]) == ("planned", "", 6)

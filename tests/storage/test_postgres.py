@@ -24,7 +24,7 @@ WINNERS: tuple[Preference | None, ...] = ("A", "B", "tie", None)
 ORDERS: tuple[Order | None, ...] = ("AB", "BA", None)
 pytestmark = pytest.mark.postgres
 
-OTHER = Judge(label="other", form="pairwise", origin="imported")
+OTHER = Judge(label="other", form="pairwise", origin="imported", simulated=True)
 VIEWS = {
     "audit_pairs": ("pair_id", "judge_fingerprint"),
     "pairwise": ("pair_id", "judge", "blind_order", "repeat"),
@@ -84,6 +84,7 @@ def random_records(seed: int) -> list[Record]:
             *random_checks(draw),
             task=task,
             said=draw.choice((None, messages("hi", f"{agent} \u2028 {task}"))),
+            simulated=draw.choice((True, False, False)),
             satisfaction=[satisfied(draw.choice((None, 0.5, 0.9)))],
             logs=[Log(role="agent", est_cost=0.125 * draw.randrange(5)), Log(role="user_sim", est_cost=0.5)],
         )

@@ -114,11 +114,14 @@ def test_no_row_is_lost_or_changed_and_a_copy_is_kept(old: Path, version: int) -
         assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
 
 
-def test_the_views_of_an_upgraded_store_say_what_they_said(old: Path) -> None:
+def test_the_views_of_an_upgraded_store_say_what_they_said_and_what_is_made_up(old: Path, version: int) -> None:
     before = rows_of(old, "view")
     open_store(old).close()
-    assert rows_of(old, "view") == before
+    after = rows_of(old, "view")
+    made_up = {(row["judge"], row.pop("simulated")) for row in after["audit_pairs"] + after["pairwise"]}
+    assert after == before
     assert all(before.values())
+    assert {judge for judge, simulated in made_up if simulated} == ({"simulated"} if version == 3 else set())
     judged = {(row["pair_id"], row["judge_pref"], row["judge"] == "judge") for row in before["audit_pairs"]}
     assert judged == {("p1", "A", False), ("p1", None, True), ("p2", "B", True)}
 

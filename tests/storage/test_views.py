@@ -19,12 +19,14 @@ from misjudge_storage.ingest import ensure_audit, ingest, insert_new
 from misjudge_storage.rows import gold_row, log_row, satisfaction_row
 from misjudge_storage.tables import Check as CheckTable
 from misjudge_storage.tables import GoldLabel as GoldTable
+from misjudge_storage.tables import Judge as JudgeTable
 from misjudge_storage.tables import JudgeLog, Pair, Trajectory, table, utc_now
 from misjudge_storage.tables import Verdict as VerdictTable
 from misjudge_storage.types import Check, GoldLabel, Judge, Log, Order, Preference, Record, Verdict
 from view_oracle import Facts, Gold, by_order, calls_of, expected_pairs, reduce_verdicts
 
 OTHER = Judge(label="other", form="pairwise", model="judge-l")
+MADE_UP = Judge(label="made up", form="pairwise", simulated=True)
 MIRROR: dict[str | None, Any] = {"A": "B", "B": "A", "AB": "BA", "BA": "AB"}
 SAID: dict[str, Preference | None] = {"A": "A", "B": "B", "t": "tie", "-": None}
 NAMES = count(1)
@@ -71,7 +73,7 @@ def facts_of(store: Store, audit: str) -> Facts:
         with store.read() as connection:
             return [dict(row) for row in connection.execute(select(found).where(found.c.audit_id == audit)).mappings()]
 
-    return Facts(*map(rows, (Pair, Trajectory, CheckTable, GoldTable, VerdictTable)))
+    return Facts(*map(rows, (Pair, Trajectory, CheckTable, GoldTable, VerdictTable, JudgeTable)))
 
 
 def assert_same(found: Sequence[dict[str, Any]], expected: Sequence[dict[str, Any]], *keys: str) -> None:
@@ -104,6 +106,7 @@ REDUCED: Any = st.dictionaries(
 )
 GAPS: Any = st.sampled_from([{}, {"reward_gap": 0.5, "gap_source": "ability", "ability_bucket": "wide"}])
 SCORES = st.none() | st.integers(0, 5)
+RARELY = st.sampled_from([False, False, False, True])
 
 
 @st.composite
@@ -159,10 +162,10 @@ def audits(draw: st.DrawFn) -> tuple[list[Record], list[GoldLabel]]:
     records = [
         pair(
             f"p{n}",
-            episode("x", *draw(checks()), trial=None),
-            episode("y", *draw(checks()), trial=None),
+            episode("x", *draw(checks()), trial=None, simulated=draw(RARELY)),
+            episode("y", *draw(checks()), trial=None, simulated=draw(RARELY)),
             *draw(verdicts(JUDGE)),
-            *draw(verdicts(OTHER)),
+            *draw(verdicts(draw(st.sampled_from([OTHER, MADE_UP])))),
             line=n,
             gold=[label(pref, who, source) for (who, source), pref in draw(LABELS).items()],
             **draw(GAPS),
@@ -564,6 +567,31 @@ def test_pairs_share_the_cost_of_a_trajectory_they_both_use(shared: Store) -> No
     }
     pairs = {row["agent"]: row["pairs"] for row in joined_costs(shared, audit)}
     assert pairs == {"x": 2, "y": 1, "z": 2, "w": 1, "v": 1, "u": 1}
+
+
+@pytest.mark.parametrize("sides", [(False, False), (True, False), (False, True)])
+def test_a_row_is_simulated_where_its_judge_or_an_episode_is(shared: Store, sides: tuple[bool, bool]) -> None:
+    x, y = (episode(agent, simulated=made) for agent, made in zip("xy", sides, strict=True))
+    both = [verdict("A", order, judge=judge) for judge in (JUDGE, MADE_UP) for order in ("AB", "BA")]
+    audit = put(shared, pair("p1", x, y, *both), pair("p2", x, y, line=2))
+    put(shared, pair("p1", episode("x", simulated=True), None, verdict("A", "AB", judge=MADE_UP)))
+    of_real = int(any(sides))
+    assert {(row["pair_id"], row["judge"]): row["simulated"] for row in view(shared, "audit_pairs", audit)} == {
+        ("p1", "judge"): of_real,
+        ("p1", "made up"): 1,
+        ("p2", None): of_real,
+    }
+    calls = [(row["judge"], row["simulated"]) for row in view(shared, "pairwise", audit)]
+    assert sorted(calls) == [("judge", of_real)] * 2 + [("made up", 1)] * 2
+
+
+@pytest.mark.parametrize("name", ["audit_pairs", "pairwise"])
+def test_what_is_made_up_is_found_without_a_look_at_transcripts(shared: Store, name: str) -> None:
+    with shared.read() as connection:
+        query = f"EXPLAIN QUERY PLAN SELECT simulated FROM {name} WHERE audit_id = 'a' AND pair_id = 'p'"
+        plan = [step.detail for step in connection.exec_driver_sql(query)]
+    assert "SEARCH t USING COVERING INDEX trajectories_simulated (audit_id=? AND trajectory_id=?)" in plan
+    assert not [step for step in plan if step.startswith("SCAN") and step.split()[1] in {"t", "j", "p", "trajectories"}]
 
 
 def joined_costs(store: Store, audit: str) -> list[dict[str, Any]]:

@@ -199,16 +199,13 @@ async def test_broken_tool_calls_are_asked_for_again() -> None:
     assert len(exchange.tool_calls) == 1
 
 
-async def test_a_reply_cut_within_a_tool_call_gets_one_larger_retry_then_is_truncated() -> None:
+async def test_what_an_agent_said_is_not_asked_for_anew_where_it_was_cut_off() -> None:
     cut = completion(None, finish_reason="length", tool_calls=[_made(arguments='{"order_id": "O')])
     async with LoopbackServer() as server:
         server.enqueue(cut)
-        server.enqueue(completion(None, finish_reason="tool_calls", tool_calls=[_made()]))
-        server.enqueue(cut, times=2)
-        whole, twice = await _ask(server), await _ask(server)
-    assert [request.body["max_tokens"] for request in server.requests] == [100, 400, 100, 400]
-    assert (whole.truncated, whole.tool_calls) == (False, (ToolCall(name="look_up", id="c9"),))
-    assert twice.truncated
+        said = await _ask(server)
+    assert [request.body["max_tokens"] for request in server.requests] == [100]
+    assert (said.truncated, said.tool_calls[0].arguments) == (True, '{"order_id": "O')
 
 
 @pytest.mark.parametrize(

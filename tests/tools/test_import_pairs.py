@@ -364,3 +364,38 @@ def test_a_file_of_another_format_is_refused_with_what_it_lacks(tmp_path: Path) 
         read_all(tmp_path, {"pair_id": "p1", "winner": "A"})
     with pytest.raises(InvalidInput, match=r"its first record has no pair_id"):
         read_all(tmp_path, {"id": "p1", "judge_pref": "A"})
+
+
+def made_up(folder: Path, *rows: Mapping[str, object]) -> list[tuple[bool, ...]]:
+    """Of each row, whether its judge (False without one), side A and side B are taken for made up."""
+    found = []
+    for record in read_all(folder, *({"judge_status": "tie", **row} for row in rows)):
+        assert isinstance(record, Record), record
+        judged = any(verdict.judge.simulated for verdict in record.verdicts)
+        found.append((judged, *(episode.trajectory.simulated for episode in record.episodes)))
+    return found
+
+
+def test_what_stands_in_simulated_rows_only_is_taken_for_made_up(tmp_path: Path) -> None:
+    row = {"task_id": "t", "trial": "0", "agent_a": "x", "agent_b": "y", "judge": "j"}
+    one, other = {**row, "pair_id": "p1", "simulated": "1"}, {**row, "pair_id": "p2", "simulated": "0"}
+    assert made_up(tmp_path, one) == [(True, True, True)]
+    assert made_up(tmp_path, {**one, "simulated": ""}) == [(False, False, False)]
+    assert made_up(tmp_path, one, {**other, "pair_id": "p1", "judge": "k"}) == [(True, False, False), (False,) * 3]
+    assert made_up(tmp_path, one, {**other, "agent_b": "z"}) == [(False, False, True), (False,) * 3]
+    # Where attempts are not numbered, those of another pair are others.
+    one, other = {**one, "trial": ""}, {**other, "trial": ""}
+    assert made_up(tmp_path, other, one) == [(False,) * 3, (False, True, True)]
+    nobody = {"judge": "", "judge_status": ""}
+    assert made_up(tmp_path, {**other, **nobody}, {**one, "judge": "judge"}) == [(False,) * 3, (True, True, True)]
+
+
+def test_costs_of_what_is_made_up_are_marked_and_a_mark_that_is_none_is_refused(tmp_path: Path) -> None:
+    priced = {"agent_cost": "1", "user_sim_cost": "1", "judge_cost": "1", "judge": "j", "judge_pref": "A"}
+    one = {"pair_id": "p1", "agent_a": "x", "agent_b": "y", **priced, "simulated": "true"}
+    other = {**one, "judge": "k", "simulated": "false"}
+    first, second = read_all(tmp_path, one, other)
+    assert isinstance(first, Record) and isinstance(second, Record)
+    assert [(log.role, log.simulated) for log in first.logs] == [("agent", False), ("user_sim", False), ("judge", True)]
+    assert not any(log.simulated for log in second.logs)
+    assert problem_of(tmp_path, simulated="perhaps").startswith("simulated must be ")

@@ -104,7 +104,8 @@ async def test_a_rollout_that_is_made_again_is_a_session_of_its_own_for_a_server
     async with LoopbackServer() as tools:
         tools.always({"ok": True})
         home = {"http": tools.base_url, "tools": TOOLS["tools"]}
-        suite = shop(tmp_path / "shop", 1, tools=home)
+        noted = {"kind": "tool_called", "value": "note", "arguments": {"text": "order 0"}}
+        suite = shop(tmp_path / "shop", 1, tools=home, world=None, tasks=[shop_task(0, checks=[noted])])
         host = tools.base_url.removeprefix("http://").removesuffix("/v1")
         allowed = Allowed(hosts=(host,))
         loaded = load_suite(suite, allowed, None)

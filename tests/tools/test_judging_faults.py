@@ -191,7 +191,7 @@ async def test_a_call_that_fails_is_unscored_with_its_reason_and_the_run_goes_on
         (503, {"error": {"message": "busy"}}, "provider_error", 6),
         (408, {"error": {"message": "slow"}}, "timeout", 6),
         (429, {"error": {"message": "slow down"}}, "provider_error", 6),
-        (400, {"error": {"message": "no such model", "code": "model_not_found"}}, "provider_error", 1),
+        (400, {"error": {"message": "no such thing"}}, "provider_error", 1),
     ],
 )
 async def test_a_call_that_the_provider_lost_three_times_is_unscored_until_it_is_asked_again(

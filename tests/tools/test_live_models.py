@@ -199,7 +199,7 @@ def same_sides(result: RunPairResult, expected: PairOutcome | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("finish", "requests", "end"), [("length", 2, "finished"), ("content_filter", 2, "agent_gave_up")]
+    ("finish", "requests", "end"), [("length", 1, "finished"), ("content_filter", 2, "agent_gave_up")]
 )
 async def test_a_reply_that_was_cut_off_or_refused_is_not_asked_for_again(
     tmp_path: Path, finish: str, requests: int, end: str

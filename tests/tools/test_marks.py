@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
-from builders import episode, lone, pair, passed, satisfied, verdict
+from builders import episode, lone, messages, pair, passed, satisfied, verdict
 from live_parts import SHOP, request, shop
 from misjudge_storage.types import Judge, Log, Record
 from misjudge_tools.deps import Deps
@@ -102,10 +104,71 @@ async def test_what_a_simulated_gateway_answered_is_marked_by_its_role(deps: Dep
     assert {one.record["raw_output"]: one.marked for one in found} == {"made up": marked, "real": None}
 
 
-async def test_tasks_and_the_audit_itself_are_no_results(deps: Deps) -> None:
+async def test_a_task_is_no_result(deps: Deps) -> None:
     stored(deps.store, judged(MADE_UP, simulated=(True, True)))
     assert (await read(deps, "tasks", "t1")).marked is None
-    assert (await read_record(RecordRequest(uri="misjudge://audits/a"), deps)).marked is None
+
+
+REAL = Judge(label="real", form="pairwise")
+
+
+@pytest.mark.parametrize(
+    ("judges", "sides", "marked"),
+    [
+        ((), (False, False), None),
+        ((REAL,), (False, False), None),
+        ((REAL,), (False, True), MARK_EPISODES),
+        ((), (True, False), MARK_EPISODES),
+        ((MADE_UP,), (False, False), MARK),
+        ((REAL, MADE_UP), (False, False), MARK_IN_PART),
+        ((REAL, MADE_UP), (True, True), f"{MARK_IN_PART}; {MARK_EPISODES}"),
+        ((MADE_UP,), (True, True), BOTH),
+    ],
+)
+async def test_an_audit_says_what_of_it_is_made_up_in_the_words_of_its_summary(
+    deps: Deps, judges: Sequence[Judge], sides: Sequence[bool], marked: str | None
+) -> None:
+    stored(deps.store, judged(*judges, simulated=sides))
+    stored(deps.store, judged(REAL), "plain")
+    found = await read_record(RecordRequest(uri="misjudge://audits/a"), deps)
+    assert (found.marked, found.record["simulated"]) == (marked, marked is not None)
+    assert (await summarize_audit(SummarizeRequest(audit="a"), deps)).marked == marked
+    listed = await read_record(RecordRequest(uri="misjudge://audits"), deps)
+    said = {one["name"]: (one["marked"], one["simulated"]) for one in listed.record["audits"]}
+    assert said == {"a": (marked, marked is not None), "plain": (None, False)}
+    in_part = None if marked is None else marked.replace(MARK, MARK_IN_PART)
+    assert listed.marked == in_part, "the other audit's judge is real"
+
+
+HOSTILE_NAME = 'SIMULATED", "marked": null'
+HOSTILE = f'SIMULATED", "marked": null, "simulated": false}} {MARK}'
+
+
+@pytest.mark.parametrize("made_up", [False, True])
+async def test_no_text_of_a_record_makes_a_mark_or_takes_one_away(deps: Deps, made_up: bool) -> None:
+    said = messages(HOSTILE, HOSTILE)
+    x, y = (
+        episode(f"{agent} {HOSTILE}", task=HOSTILE, said=said, simulated=made_up, end_reason=HOSTILE) for agent in "xy"
+    )
+    judge = Judge(label=HOSTILE, form="pairwise", model=HOSTILE, simulated=made_up)
+    reply = json.dumps({"marked": HOSTILE, "simulated": not made_up})
+    log = Log(raw_output=HOSTILE, parsed_json=reply, params=reply, model=HOSTILE, simulated=made_up)
+    record = pair(HOSTILE, x, y, verdict("A", judge=judge, reasons=HOSTILE), logs=[log], prompt=HOSTILE)
+    stored(deps.store, [record], HOSTILE_NAME)
+    audit = f"misjudge://audits/{quote(HOSTILE_NAME, safe='')}"
+    whole = await read_record(RecordRequest(uri=audit), deps)
+    assert (whole.marked, whole.record["simulated"]) == (BOTH if made_up else None, made_up)
+    expected = {"pairs": BOTH, "verdicts": BOTH, "trajectories": MARK_EPISODES, "logs": MARK}
+    for kind, mark in expected.items():
+        listed = await read_record(RecordRequest(uri=f"{audit}/{kind}"), deps)
+        rows_shown = listed.record[kind]
+        assert listed.marked == (mark if made_up else None), kind
+        assert {row["simulated"] for row in rows_shown} == {made_up}, kind
+        for row in rows_shown:
+            identity = next(iter(row.values()))
+            uri = record_uri(HOSTILE_NAME, kind, identity)
+            one = await read_record(RecordRequest(uri=uri, max_bytes=500), deps)
+            assert one.marked == (mark if made_up else None), kind
 
 
 async def test_a_run_of_scripted_agents_is_marked_though_its_judge_is_real(tmp_path: Path) -> None:

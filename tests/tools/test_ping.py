@@ -12,8 +12,9 @@ from pydantic import SecretStr
 from loopback import LoopbackServer, VirtualClock, completion
 from misjudge_storage.errors import InvalidInput
 from misjudge_tools.gateway.pool import Gateways
-from misjudge_tools.gateway.settings import Endpoint, Price, RoleName
-from misjudge_tools.ping import ROLES, PingReport, RolePing, chosen_roles, ping
+from misjudge_tools.gateway.settings import SIMULATED_KEY, Endpoint, Price, RoleName
+from misjudge_tools.gateway.simulated import SimulatedServer
+from misjudge_tools.ping import MARK_REPLIES, ROLES, PingReport, RolePing, chosen_roles, ping
 from misjudge_tools.profiles import ModelSettings, Profile
 from operations import KEY
 
@@ -167,6 +168,33 @@ async def test_a_model_without_a_known_price_costs_an_unknown_sum(server: Loopba
     server.always(OBEYED)
     found = await judge_pinged(server)
     assert (found.input_tokens, found.cost, found.price_source) == (22, None, None)
+
+
+async def test_a_simulated_gateway_is_marked_and_never_said_to_break_a_schema() -> None:
+    async with SimulatedServer() as made_up, LoopbackServer() as server:
+        server.always(OBEYED)
+        there = Endpoint(base_url=made_up.base_url, key=SecretStr(SIMULATED_KEY))
+        roles: dict[RoleName, Profile] = {
+            "judge": Profile(model="simulated-judge", endpoint=there, price=Price(input=1000, output=1000)),
+            "agent": Profile(model="agent-m", endpoint=endpoint(server)),
+        }
+        report = await pinged(roles)
+        of_agent, of_judge = report.models
+        assert report.marked == MARK_REPLIES and report.marked.startswith("SIMULATED")
+        assert (of_judge.ok, of_judge.simulated, of_judge.reply_format, of_judge.obeyed) == (
+            True, True, "simulated", None
+        )  # fmt: skip
+        assert (of_judge.cost, of_judge.price_source) == (0, "simulated")
+        assert (of_agent.simulated, of_agent.reply_format, of_agent.obeyed) == (False, "json_schema", True)
+        assert (await pinged(roles, "agent")).marked is None
+
+
+async def test_a_simulated_gateway_that_is_away_is_marked_too() -> None:
+    there = Endpoint(base_url="http://192.0.2.1/v1", key=SecretStr(SIMULATED_KEY))
+    report = await pinged({"judge": Profile(model="m", endpoint=there)})
+    (found,) = report.models
+    assert (found.ok, found.simulated, found.reply_format, report.marked) == (False, True, None, MARK_REPLIES)
+    assert "runs on this machine only" in (found.problem or "")
 
 
 async def test_roles_that_share_a_model_share_its_two_requests(server: LoopbackServer) -> None:

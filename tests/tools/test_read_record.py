@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builders import episode, messages, pair, passed, verdict
 from misjudge_storage.errors import InvalidInput, NotFound
 from misjudge_storage.types import Episode, Log, Record, Task, Trajectory
 from misjudge_tools.deps import Deps
@@ -80,7 +81,7 @@ async def test_an_audit_shows_its_judges_counts_imports_and_runs_and_never_its_s
 
 
 async def test_all_audits_are_listed_with_their_pairs(deps: Deps) -> None:
-    assert (await read(deps, "misjudge://audits")).record == {"audits": []}
+    assert (await read(deps, "misjudge://audits")).record == {"audits": [], "total": 0}
     stored(deps.store, pair_records(2), "one")
     stored(deps.store, [], "two")
     listed = (await read(deps, "misjudge://audits")).record["audits"]
@@ -93,7 +94,7 @@ async def test_all_audits_are_listed_with_their_pairs(deps: Deps) -> None:
         "audits/a",
         "http://audits/a",
         "misjudge://",
-        "misjudge://audits/a/pairs",
+        "misjudge://audits/a/secrets",
         "misjudge://audits/a/secrets/x",
         "misjudge://audits/a/pairs/p0/more",
         "misjudge://runs",
@@ -111,6 +112,7 @@ async def test_an_address_of_another_form_is_answered_with_those_there_are(deps:
     [
         ("misjudge://audits/b", "No audit is called 'b'. Stored are: a"),
         ("misjudge://audits/b/pairs/p0", "No audit is called 'b'"),
+        ("misjudge://audits/b/pairs", "No audit is called 'b'"),
         ("misjudge://audits/a/pairs/p9", "No pairs record has the id 'p9' in this audit. Some that are: p0"),
         ("misjudge://audits/a/logs/x", "No logs record has the id 'x'.*This audit has no logs"),
         ("misjudge://runs/run_0", "No run 'run_0' is stored"),
@@ -204,7 +206,12 @@ async def test_an_imported_log_may_hold_anything_where_json_is_expected(deps: De
 async def test_reading_changes_nothing(deps: Deps) -> None:
     stored(deps.store, pair_records(1))
     before = dump(deps.store)
-    for uri in ("misjudge://audits", "misjudge://audits/a", "misjudge://audits/a/pairs/p0"):
+    for uri in (
+        "misjudge://audits",
+        "misjudge://audits/a",
+        "misjudge://audits/a/pairs",
+        "misjudge://audits/a/pairs/p0",
+    ):
         await read(deps, uri)
     assert dump(deps.store) == before
 
@@ -220,3 +227,84 @@ async def test_what_a_simulated_judge_said_is_marked_wherever_it_is_read(deps: D
     assert plain.marked is None
     assert [found.marked for found in (pair, verdict, log, stored_run)] == [MARK] * 4
     assert run.simulated
+
+
+def listed_pairs(number: int) -> list[Record]:
+    """Pairs of agents with a check, judged in both orders by a real judge, with a log each."""
+    return [
+        pair(
+            f"p{n:03}",
+            episode("x", passed(True), task=f"t{n}", said=messages("hi", "done"), end_reason="finished"),
+            episode("y", task=f"t{n}"),
+            verdict("A", "AB"),
+            verdict("B", "BA"),
+            logs=[Log(model="m", error="timeout")],
+        )
+        for n in range(number)
+    ]
+
+
+async def test_a_kind_lists_ids_that_lead_to_its_records(deps: Deps, tmp_path: Path) -> None:
+    stored(deps.store, listed_pairs(2), AUDIT)
+    path = tmp_path / "pairs.csv"
+    path.write_text("pair_id,judge_pref\ni1,A\n", encoding="utf-8")
+    await import_records(ImportRequest(audit=AUDIT, format="pairs", paths=[str(path)]), deps)
+    totals = {"tasks": 3, "trajectories": 6, "pairs": 3, "verdicts": 5, "logs": 2, "imports": 1}
+    first = {}
+    for kind, total in totals.items():
+        found = await read(deps, f"misjudge://audits/{quote(AUDIT, safe='')}/{kind}")
+        assert (found.record["total"], len(found.record[kind]), found.next_cursor) == (total, total, None), kind
+        for row in found.record[kind]:
+            key, identity = next(iter(row.items()))
+            one = (await read(deps, record_uri(AUDIT, kind, identity))).record
+            assert one[key] == identity
+        first[kind] = next(row for row in found.record[kind] if "i1" not in row.values())
+    assert first["tasks"] == {
+        "task_id": "t0", "category": None, "language": None, "subset": None, "prompt": "Book a table."
+    }  # fmt: skip
+    assert {name: first["trajectories"][name] for name in ("task_id", "agent", "trial", "end_reason", "simulated")} == {
+        "task_id": "t0", "agent": "x", "trial": 0, "end_reason": "finished", "simulated": False
+    }  # fmt: skip
+    assert first["pairs"] == {
+        "pair_id": "p000", "task_id": "t0", "agent_a": "x", "agent_b": "y", "trial": None, "simulated": False
+    }  # fmt: skip
+    assert {name: first["verdicts"][name] for name in ("pair_id", "trajectory_id", "judge", "status", "simulated")} == {
+        "pair_id": "p000", "trajectory_id": None, "judge": "judge", "status": "scored", "simulated": False
+    }  # fmt: skip
+    assert {name: first["logs"][name] for name in ("role", "model", "pair_id", "error", "simulated")} == {
+        "role": "judge", "model": "m", "pair_id": "p000", "error": "timeout", "simulated": False
+    }  # fmt: skip
+    assert (first["imports"]["format"], first["imports"]["records"]) == ("pairs", 1)
+
+
+@pytest.mark.parametrize("kind", ["tasks", "trajectories", "pairs", "verdicts", "logs"])
+async def test_the_pages_of_a_list_hold_each_row_once(deps: Deps, kind: str) -> None:
+    stored(deps.store, listed_pairs(40), "a")
+    stored(deps.store, listed_pairs(3), "other")
+    whole = await read(deps, f"misjudge://audits/a/{kind}", max_bytes=10**9)
+    assert whole.next_cursor is None and len(whole.record[kind]) == whole.record["total"]
+    gathered: list[dict[str, Any]] = []
+    cursor: int | None = 0
+    while cursor is not None:
+        found = await read(deps, f"misjudge://audits/a/{kind}", max_bytes=1_000, cursor=cursor)
+        assert len(json.dumps(found.record).encode()) <= 1_000
+        gathered, cursor = gathered + found.record[kind], found.next_cursor
+    assert gathered == whole.record[kind]
+    beyond = await read(deps, f"misjudge://audits/a/{kind}", cursor=10_000)
+    assert (beyond.record[kind], beyond.next_cursor) == ([], None)
+    named = await read(deps, f"misjudge://audits/a/{kind}", fields=["total"])
+    assert named.record == {"total": whole.record["total"]}
+
+
+async def test_audits_are_paged_too_and_a_page_holds_at_least_one_row(deps: Deps) -> None:
+    names = [f"{n} {'ü' * 100}" for n in range(20)]
+    for name in names:
+        stored(deps.store, [], name)
+    first = await read(deps, "misjudge://audits", max_bytes=1_000)
+    assert first.next_cursor is not None and 1 <= len(first.record["audits"]) < 20
+    rest = await read(deps, "misjudge://audits", max_bytes=100_000, cursor=first.next_cursor)
+    assert {audit["name"] for audit in first.record["audits"] + rest.record["audits"]} == set(names)
+    long = pair("p" * 400, episode("x" * 400, task="t" * 400), episode("y" * 400, task="t" * 400))
+    stored(deps.store, [long], "long")
+    (row,) = (await read(deps, "misjudge://audits/long/pairs", max_bytes=500)).record["pairs"]
+    assert row["pair_id"] == "p" * 400, "an id is never cut"

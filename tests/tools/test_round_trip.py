@@ -9,14 +9,15 @@ from typing import Any
 
 from hypothesis import given, note, settings
 
-from generated import JUDGES, audits, fresh
+from builders import episode, pair, verdict
+from generated import audits, fresh
 from misjudge_storage.engine import Store
-from misjudge_storage.types import GoldLabel, Order, Preference, Record
+from misjudge_storage.types import GoldLabel, Judge, Order, Preference, Record
 from misjudge_tools.deps import Deps
 from misjudge_tools.episodes.settings import EpisodeSettings
 from misjudge_tools.gateway.pool import Gateways
 from misjudge_tools.import_records import import_records
-from misjudge_tools.requests import ImportRequest, SummarizeRequest
+from misjudge_tools.requests import Format, ImportRequest, SummarizeRequest
 from misjudge_tools.runs.sessions import session_opener
 from misjudge_tools.runs.worker import Worker
 from misjudge_tools.summarize_audit import summarize
@@ -33,21 +34,21 @@ def view(store: Store, audit_id: str) -> list[dict[str, Any]]:
     return [{name: value for name, value in row.items() if name not in NOT_OF_VALUE} for row in found]
 
 
-def exported(store: Store, audit_id: str, path: Path) -> None:
+def exported(store: Store, audit_id: str, path: Path, view: str = "audit_pairs") -> None:
     """Every column of the view as CSV, as people export it."""
-    found = rows(store, "SELECT * FROM audit_pairs WHERE audit_id = :audit ORDER BY pair_id, judge", audit=audit_id)
+    found = rows(store, f"SELECT * FROM {view} WHERE audit_id = :audit ORDER BY pair_id, judge", audit=audit_id)
     with path.open("w", encoding="utf-8", newline="") as handle:
         writer = csv.DictWriter(handle, fieldnames=list(found[0]))
         writer.writeheader()
         writer.writerows(found)
 
 
-def imported(store: Store, path: Path, audit: str) -> str:
+def imported(store: Store, path: Path, audit: str, kind: Format = "pairs") -> str:
     async def run() -> None:
         gateways = Gateways()
         worker = Worker(store, session_opener(store, NOWHERE, gateways))
         deps = Deps(store, NOWHERE, EpisodeSettings(), gateways, worker, None)
-        await import_records(ImportRequest(audit=audit, format="pairs", paths=[str(path)]), deps)
+        await import_records(ImportRequest(audit=audit, format=kind, paths=[str(path)]), deps)
 
     asyncio.run(run())
     return str(rows(store, "SELECT audit_id FROM audits WHERE name = :name", name=audit)[0]["audit_id"])
@@ -64,6 +65,20 @@ def test_what_is_exported_and_imported_again_says_the_same(records: list[Record]
         # Once more, so that nothing is lost in later rounds either.
         exported(store, second, folder / "again.csv")
         assert view(store, imported(store, folder / "again.csv", "third")) == view(store, first)
+
+
+def test_a_call_that_is_made_up_is_so_too_when_it_was_exported_and_imported() -> None:
+    made_up = Judge(label="made up", form="pairwise", simulated=True)
+    with fresh() as (store, folder):
+        records = [
+            pair("p1", None, None, verdict("A", "AB"), verdict("B", "AB", judge=made_up)),
+            pair("p2", episode("x", task="t2", simulated=True), episode("y", task="t2"), verdict("A", "BA"), line=2),
+        ]  # fmt: skip
+        exported(store, stored(store, records, "first"), folder / "calls.csv", "pairwise")
+        second = imported(store, folder / "calls.csv", "second", "replay")
+        query = "SELECT pair_id, judge, blind_order, simulated FROM pairwise WHERE audit_id = :audit ORDER BY 1, 2"
+        found = [tuple(row.values()) for row in rows(store, query, audit=second)]
+    assert found == [("p1", "judge", "A=left", 0), ("p1", "made up", "A=left", 1), ("p2", "judge", "A=right", 1)]
 
 
 def swapped(record: Record) -> Record:
@@ -116,10 +131,9 @@ def test_swapping_the_sides_swaps_the_verdicts_and_leaves_misselection_alone(rec
             for audit in ("plain", "turned")
         )
         assert other == one
-        for judge in JUDGES:
-            if any(judge == said.judge for record in records for said in record.verdicts):
-                both = [
-                    summarize(SummarizeRequest(audit=audit, judge=judge.label), store).model_dump(exclude={"audit"})
-                    for audit in ("plain", "turned")
-                ]
-                assert both[0] == both[1]
+        for label in {said.judge.label for record in records for said in record.verdicts}:
+            both = [
+                summarize(SummarizeRequest(audit=audit, judge=label), store).model_dump(exclude={"audit"})
+                for audit in ("plain", "turned")
+            ]
+            assert both[0] == both[1]

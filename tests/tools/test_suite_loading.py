@@ -18,7 +18,21 @@ from misjudge_tools.episodes.settings import Allowed
 from misjudge_tools.suites.loading import load_suite, tasks_in
 from misjudge_tools.suites.model import SuiteTask
 from misjudge_tools.suites.reading import LARGE_LIMIT_BYTES, TEXT_LIMIT_BYTES
-from suite_folders import CANARY, EVERY_RULE, FACT, HTTP, LOCAL, SPEC, TASK, WORLD, checked, complaint, load, write
+from suite_folders import (
+    CANARY,
+    EVERY_RULE,
+    FACT,
+    HTTP,
+    LOCAL,
+    PYTHON,
+    SPEC,
+    TASK,
+    WORLD,
+    checked,
+    complaint,
+    load,
+    write,
+)
 
 LINKS = pytest.mark.skipif(sys.platform == "win32", reason="making links needs a right of its own on Windows")
 
@@ -32,12 +46,12 @@ def test_a_whole_suite_is_read(tmp_path: Path) -> None:
             {**TASK, "checks": EVERY_RULE, "tool_faults": [{"tool": "cancel_order"}], "facts": [FACT]},
             chinese,
         ],
-        tools=HTTP,
+        tools=PYTHON,
         world=WORLD,
         agent="You cancel orders.\n",
         solutions=[{"task_id": "cancel", "steps": [step], "broken": [{"name": "only said", "steps": [{"say": "Ok"}]}]}],
     )
-    suite = load(folder, Allowed(hosts=("127.0.0.1",), commands={"lint": ("true",)}))
+    suite = load(folder, Allowed(hosts=("127.0.0.1",), python=("order_tools",), commands={"lint": ("true",)}))
     assert (suite.name, suite.shipped) == ("mine", False)
     assert [task.task_id for task in suite.tasks] == ["cancel", "cancel-zh"]
     assert [rule.kind for rule in suite.tasks[0].checks] == [rule["kind"] for rule in EVERY_RULE]
@@ -83,13 +97,13 @@ def test_a_world_may_be_a_database(tmp_path: Path) -> None:
 
 def test_byte_order_mark_windows_line_ends_and_blank_lines_do_not_matter(tmp_path: Path) -> None:
     line = json.dumps(TASK).encode()
-    plain = load(write(tmp_path / "a", tasks=line, world=WORLD, tools=HTTP, agent="One.\nTwo.\n"))
+    plain = load(write(tmp_path / "a", tasks=line, world=WORLD, tools=PYTHON, agent="One.\nTwo.\n"))
     other = load(
         write(
             tmp_path / "b",
             tasks=b"\xef\xbb\xbf\r\n" + line + b"\r\n\r\n",
             world="\ufeff" + WORLD.replace("\n", "\r\n"),
-            tools=b"\xef\xbb\xbf" + json.dumps(HTTP, indent=1).encode(),
+            tools=b"\xef\xbb\xbf" + json.dumps(PYTHON, indent=1).encode(),
             agent="One.\r\nTwo.",
         )
     )
@@ -99,10 +113,16 @@ def test_byte_order_mark_windows_line_ends_and_blank_lines_do_not_matter(tmp_pat
 
 def test_the_digest_changes_with_each_part(tmp_path: Path) -> None:
     solution = {"task_id": "cancel", "steps": [{"say": "Cancelled."}]}
-    parts: dict[str, Any] = {"tools": HTTP, "world": WORLD, "agent": "One.", "agent_zh": "一", "solutions": [solution]}
+    parts: dict[str, Any] = {
+        "tools": PYTHON,
+        "world": WORLD,
+        "agent": "One.",
+        "agent_zh": "一",
+        "solutions": [solution],
+    }
     others: dict[str, Any] = {
         "tasks": [{**TASK, "max_turns": 3}],
-        "tools": {**HTTP, "tools": []},
+        "tools": {**PYTHON, "tools": []},
         "world": f"{WORLD}DELETE FROM orders;",
         "agent": "Two.",
         "agent_zh": "二",
@@ -133,25 +153,36 @@ SENTENCES: dict[str, tuple[list[Any], str]] = {
     "unknown kind": (checked({"kind": "tool_call", "value": CANARY}), "checks.0.kind is none that is known. Did you"),
     "no kind": (checked({"value": CANARY}), "checks.0.kind is missing. Allowed: sql, world,"),
     "kind is a list": (checked({"kind": [CANARY]}), "checks.0.kind is none that is known."),
-    "no checks": (checked(), "checks cannot be used: Tuple should have at least 1 item"),
-    "a rule that is text": ([{**TASK, "checks": [CANARY]}], "checks.0 cannot be used: "),
-    "text for a number": ([{**TASK, "max_turns": "3"}], "max_turns cannot be used: Input should be a valid integer."),
-    "too many turns": ([{**TASK, "max_turns": 101}], "max_turns cannot be used: Input should be less than or equal to"),
-    "yes for text": ([{**TASK, "goal": True}], "goal cannot be used: Input should be a valid string."),
-    "empty opening": ([{**TASK, "opening": ""}], "opening cannot be used: String should have at least 1 character."),
+    "no checks": (checked(), "checks must be a list of 1 or more."),
+    "a rule that is text": ([{**TASK, "checks": [CANARY]}], "checks.0 must be an object."),
+    "text for a number": ([{**TASK, "max_turns": "3"}], "max_turns must be a whole number."),
+    "too many turns": ([{**TASK, "max_turns": 101}], "max_turns must be at most 100."),
+    "yes for text": ([{**TASK, "goal": True}], "goal must be text."),
+    "empty opening": ([{**TASK, "opening": ""}], "opening must be text of 1 or more characters."),
     "an object as a cell": (
         checked({"kind": "sql", "query": "SELECT 1", "equals": [[{"a": CANARY}]]}),
-        "checks.0.equals.0.0 cannot be used: it has none of the forms that are allowed there.",
+        "checks.0.equals.0.0 must be text or a whole number or a number or true or false.",
     ),
     "an object for rows": (
         checked({"kind": "sql", "query": "SELECT 1", "equals": {CANARY: 1}}),
-        "checks.0.equals cannot be used: it has none of the forms that are allowed there.",
+        "checks.0.equals must be text or a whole number or a number or true or false or a list.",
     ),
     "two in one change": (
         checked({"kind": "world", "changes": [{"table": "orders", "removed": True, "added": {}}]}),
         "checks.0.changes.0 cannot be used: a change has exactly one of set, added and removed.",
     ),
-    "unknown language": ([{**TASK, "language": CANARY}], "language cannot be used: Input should be 'en' or 'zh'."),
+    "a fact that is none": (
+        checked({"kind": "says", "facts": [True]}),
+        "facts.0 cannot be used: a fact is a number, an",
+    ),
+    "an unknown combination": (
+        [{**TASK, "combine": "weights"}],
+        'combine cannot be used: it is "all", "any" or a number',
+    ),
+    "a share of nothing": ([{**TASK, "combine": 0}], "combine cannot be used: it is"),
+    "a share of more than all": ([{**TASK, "combine": 1.01}], "combine cannot be used: it is"),
+    "a share that is none": ([{**TASK, "combine": True}], "combine cannot be used: it is"),
+    "unknown language": ([{**TASK, "language": CANARY}], "language must be 'en' or 'zh'."),
     "the same id": ([TASK, {**TASK, "opening": "x"}], "line 2: task_id is that of line 1. Give each its own."),
     "the same opening": (
         [TASK, {**TASK, "task_id": "b", "opening": "Please  cancel my order. "}],
@@ -213,6 +244,12 @@ SENTENCES: dict[str, tuple[list[Any], str]] = {
         checked({"kind": "world", "changes": [{"table": "orders", "key": {"order_id": 1}, "set": {"state": 1}}]}),
         "checks.0.changes.0.set names no column of its table. Did you mean 'status'? Columns: order_id, status.",
     ),
+    "a change of no row": (
+        checked(
+            {"kind": "world", "changes": [{"table": "orders", "key": {"order_id": CANARY}, "set": {"status": "x"}}]}
+        ),
+        "checks.0.changes.0.key finds no row of the world, so the rule can never hold.",
+    ),
     "ignoring no table": (checked({"kind": "world", "ignore": ["x"]}), "checks.0.ignore.0 is no table of the world."),
     "a foreign host": (
         checked({"kind": "http_status", "url": f"https://evil.example/{CANARY}"}),
@@ -232,7 +269,9 @@ SENTENCES: dict[str, tuple[list[Any], str]] = {
 @pytest.mark.parametrize("case", SENTENCES)
 def test_a_task_that_cannot_be_used_is_named_by_line_and_place(tmp_path: Path, case: str) -> None:
     tasks, said = SENTENCES[case]
-    assert said in complaint(write(tmp_path, tasks=tasks, tools=HTTP, world=WORLD))
+    found = complaint(write(tmp_path, tasks=tasks, tools=PYTHON, world=WORLD))
+    assert said in found
+    assert [talk for talk in ("..", "?.", "Input", "String", "Tuple", "List", "Dict") if talk in found] == []
 
 
 @pytest.mark.parametrize(
@@ -262,7 +301,7 @@ def test_a_rule_of_tools_needs_some(tmp_path: Path) -> None:
 
 def test_five_problems_are_named_and_the_rest_counted(tmp_path: Path) -> None:
     said = complaint(write(tmp_path, tasks=[{**TASK, "max_turns": 0, "task_id": str(number)} for number in range(9)]))
-    assert said.count("max_turns cannot be used") == 5
+    assert said.count("max_turns must be 1 or more.") == 5
     assert [f"line {number}:" in said for number in range(1, 7)] == [True] * 5 + [False]
     assert said.endswith(" And 4 more.")
 
@@ -311,7 +350,10 @@ TOOLS: dict[str, tuple[Any, str]] = {
     "a list": ([SPEC], "tools.json is not a JSON object."),
     "misspelt": ({**HTTP, "tool": []}, "tools.json: tool is no known name. Did you mean 'tools'?"),
     "misspelt in a tool": ({**HTTP, "tools": [{**SPEC, "desc": CANARY}]}, "tools.json: tools.0.desc is no known name."),
-    "name with a space": ({**HTTP, "tools": [{"name": f"a {CANARY}"}]}, "tools.json: tools.0.name cannot be used"),
+    "name with a space": (
+        {**HTTP, "tools": [{"name": f"a {CANARY}"}]},
+        "tools.json: tools.0.name must be 1 to 64 letters",
+    ),
     "no home": ({"tools": [SPEC]}, "tools.json: it cannot be used: give either python (a module) or http (an address)"),
     "two homes": ({**HTTP, "python": "x"}, "tools.json: it cannot be used: give either python"),
     "twice": ({**HTTP, "tools": [SPEC, SPEC]}, "tools.json: cancel_order stands there twice."),
@@ -349,7 +391,7 @@ TOOLS: dict[str, tuple[Any, str]] = {
 @pytest.mark.parametrize("case", TOOLS)
 def test_tools_that_cannot_be_used_are_refused(tmp_path: Path, case: str) -> None:
     tools, said = TOOLS[case]
-    assert said in complaint(write(tmp_path, tools=tools, world=WORLD))
+    assert said in complaint(write(tmp_path, tools=tools))
 
 
 def test_tools_in_python_need_a_world(tmp_path: Path) -> None:
@@ -374,7 +416,7 @@ def test_tools_over_https_are_used(tmp_path: Path) -> None:
 
 SOLUTIONS: dict[str, tuple[Any, str]] = {
     "unknown task": ({"task_id": "cancl", "steps": [{"say": "x"}]}, "task_id names no task of tasks.jsonl. Did you"),
-    "no steps": ({"task_id": "cancel", "steps": []}, "steps cannot be used"),
+    "no steps": ({"task_id": "cancel", "steps": []}, "steps must be a list of 1 or more."),
     "a step of both": (
         {"task_id": "cancel", "steps": [{"say": "x", "call": "cancel_order"}]},
         "steps.0 cannot be used: a step has either call (with args) or say.",
@@ -403,6 +445,7 @@ SOLUTIONS: dict[str, tuple[Any, str]] = {
 def test_a_solution_that_cannot_be_used_is_named_by_line_and_place(tmp_path: Path, case: str) -> None:
     solution, said = SOLUTIONS[case]
     found = complaint(write(tmp_path, tools=HTTP, solutions=[solution]))
+    assert ".." not in found and "?." not in found
     assert found.startswith("solutions.jsonl, line 1: ")
     assert said in found
 
@@ -525,7 +568,7 @@ def test_whatever_the_tasks_hold_only_invalid_input_is_raised(
     folder = tmp_path_factory.mktemp("suite")
     line = json.dumps({**TASK, "checks": rules or TASK["checks"], **changes}).encode()
     try:
-        load(write(folder, tasks=line + b"\n" + behind, tools=HTTP, world=WORLD))
+        load(write(folder, tasks=line + b"\n" + behind, tools=PYTHON, world=WORLD))
     except InvalidInput as error:
         assert str(error)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from misjudge_tools.episodes.rules import RULE
+from misjudge_tools.episodes.rules import RULE, SqlRule
 from misjudge_tools.suites.model import SuiteTask
 from misjudge_tools.suites.sentences import RULES
 
@@ -15,6 +15,8 @@ PAGE = Path(__file__).parents[2].joinpath("docs", "suites.md").read_text(encodin
 def test_the_page_has_an_example_of_every_rule() -> None:
     examples = [RULE.validate_json(found) for found in re.findall(r'^\| `\w+` \| .* \| `({"kind.*})` \|$', PAGE, re.M)]
     assert [rule.kind for rule in examples] == list(RULES)
+    [rows] = [RULE.validate_json(found) for found in re.findall(r'^`({"kind.*})`\.$', PAGE, re.M)]
+    assert isinstance(rows, SqlRule) and isinstance(rows.equals, list)
 
 
 def test_the_page_names_every_field_of_a_task() -> None:

@@ -134,7 +134,11 @@ def test_the_page_tells_the_numbers_of_the_suite() -> None:
     agents = {name: (int(en), int(of), int(zh), int(of_zh)) for name, en, of, zh, of_zh in rows if of}
     assert agents == {name: (_done(name, "en"), 48, _done(name, "zh"), 12) for name in agents}
     assert {name.partition(":")[0] for name in agents} == set(POLICIES)
-    assert f"{sum(len(solution.broken) for solution in DESK.solutions.values())} wrong ones" in PAGE
+    questions = [len(task.rubrics) for task in DESK.tasks]
+    assert f"and {min(questions)} to {max(questions)} yes/no questions" in PAGE
+    broken = [len(solution.broken) for solution in DESK.solutions.values()]
+    assert f"each of the {len(DESK.tasks)} tasks, English and Chinese, and {sum(broken)} wrong ones" in PAGE
+    assert f"wrong ones, {min(broken)} or more a task" in PAGE
     levels = Counter(task.difficulty for task in tasks_in(DESK, "en"))
     assert f"{levels['easy']} are easy, {levels['medium']} medium, {levels['hard']} hard" in PAGE
     failing = [task for task in tasks_in(DESK, "en") if solution_of(task.task_id).hasty]

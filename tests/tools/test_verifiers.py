@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from misjudge_storage.types import Check, Message, ToolCall
+from misjudge_storage.types import Message, ToolCall
 from misjudge_tools.episodes import json_answers, text_checks
-from misjudge_tools.episodes.rules import RULE, Combination, Rule
+from misjudge_tools.episodes.rules import RULE, Rule
 from misjudge_tools.episodes.settings import Allowed
 from misjudge_tools.episodes.tool_checks import calls_of
 from misjudge_tools.episodes.verifiers import Evidence, Outside, verify
@@ -375,53 +372,6 @@ def test_a_rule_that_can_never_be_told_is_refused(values: dict[str, Any]) -> Non
         rule(**values)
 
 
-HOLDS, FAILS, UNKNOWN = (
-    {"kind": "not_contains", "value": "x"},
-    {"kind": "contains", "value": "x"},
-    {"kind": "human"},
-)
-BY_RESULT: dict[bool | None, dict[str, Any]] = {True: HOLDS, False: FAILS, None: UNKNOWN}
-
-
-async def outcome(combine: Combination, *rules: Rule) -> Check:
-    *_, last = await verify(rules, combine, evidence(agent("a")), NOTHING)
-    assert (last.verifier, last.source, last.scope) == ("success", "verifier", "outcome")
-    return last
-
-
-@pytest.mark.parametrize("results", list(product((True, False, None), repeat=3)))
-async def test_what_is_not_known_counts_only_where_it_decides(results: tuple[bool | None, ...]) -> None:
-    rules = [rule(**BY_RESULT[result]) for result in results]
-    worst = {"all": False, "any": True}
-    for combine, deciding in worst.items():
-        expected = deciding if deciding in results else None if None in results else not deciding
-        made = await outcome(combine, *rules)  # type: ignore[arg-type]
-        assert made.passed is expected
-        assert made.reward == (None if None in results else pytest.approx(results.count(True) / 3))
-        assert made.evidence.startswith(f"{results.count(True)} of 3 rules hold")
-        assert ("cannot be told" in made.evidence) is (None in results)
-
-
-WEIGHTED = st.lists(st.tuples(st.sampled_from([True, False, None]), st.integers(1, 5)), min_size=1, max_size=5)
-
-
-@given(WEIGHTED)
-async def test_weights_say_success_where_all_of_the_weight_holds(parts: list[tuple[bool | None, int]]) -> None:
-    results = [result for result, _ in parts]
-    made = await outcome("weights", *(rule(**BY_RESULT[result], weight=weight) for result, weight in parts))
-    assert made.passed is (False if False in results else None if None in results else True)
-    if None not in results:
-        held = sum(weight for result, weight in parts if result)
-        assert made.reward == pytest.approx(held / sum(weight for _, weight in parts))
-    else:
-        assert made.reward is None
-
-
-async def test_the_share_of_many_weights_is_whole_in_spite_of_rounding() -> None:
-    assert (await outcome("weights", *(rule(**HOLDS, weight=0.1) for _ in range(11)))).passed is True
-    assert (await outcome("weights", rule(**FAILS, weight=0.001), rule(**HOLDS, weight=9))).passed is False
-
-
 async def test_without_rules_there_is_no_check() -> None:
     assert await verify([], "all", evidence(), NOTHING) == ()
 
@@ -459,7 +409,7 @@ async def test_a_rule_is_named_by_itself_or_by_what_it_looks_for() -> None:
 
 
 async def test_a_rule_of_the_name_success_is_still_a_part() -> None:
-    part, last = await verify([rule(**HOLDS, name="success")], "all", evidence(), NOTHING)
+    part, last = await verify([rule(kind="not_contains", value="x", name="success")], "all", evidence(), NOTHING)
     assert (part.scope, last.scope) == ("part", "outcome")
 
 
@@ -514,7 +464,7 @@ async def test_a_model_has_an_opinion_that_does_not_count() -> None:
         asked.append(question)
         return False
 
-    rules = [rule(kind="model", question="Was it kind?"), rule(**HOLDS)]
+    rules = [rule(kind="model", question="Was it kind?"), rule(kind="not_contains", value="x")]
     held, opinion, last = await verify(rules, "all", evidence(), Outside(Allowed(), model))
     assert asked == ["Was it kind?"]
     assert (opinion.source, opinion.scope, opinion.passed) == ("model", "part", False)

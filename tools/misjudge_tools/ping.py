@@ -12,10 +12,12 @@ from misjudge_storage.types import Value
 from misjudge_tools.gateway.calls import Call, ChatTurn, Exchange
 from misjudge_tools.gateway.pool import Gateways
 from misjudge_tools.gateway.pricing import Pricing
-from misjudge_tools.gateway.settings import RoleName
+from misjudge_tools.gateway.settings import Price, RoleName
 from misjudge_tools.profiles import ModelSettings, Profile
 
 ROLES: tuple[RoleName, ...] = get_args(RoleName)
+MARK_REPLIES = "SIMULATED: a simulated gateway made up its replies, no real model was asked there"
+FREE = Price(input=0, output=0, source="simulated")
 TOKENS = 256
 """Enough for a model that thinks before it says OK."""
 SCHEMA = json.dumps(
@@ -32,12 +34,14 @@ class RolePing(Value):
     """How the model of some roles answered. Latency in milliseconds, of the plain request; tokens and USD of both.
 
     `reply_format` is the form of JSON that it takes (json_schema, json_object, none), `obeyed` whether its reply fits
-    the schema; `left_out` are parameters that it refuses. `problem` says why there is no answer.
+    the schema; of a simulated gateway, which writes judgements and nothing else, they are `simulated` and None.
+    `left_out` are parameters that it refuses. `problem` says why there is no answer.
     """
 
     roles: tuple[RoleName, ...]
     model: str | None
     base_url: str
+    simulated: bool = False
     ok: bool
     problem: str | None = None
     latency_ms: float | None = None
@@ -52,8 +56,9 @@ class RolePing(Value):
 
 
 class PingReport(Value):
-    """One entry for each model that a role uses."""
+    """One entry for each model that a role uses. `marked` where a simulated gateway answers for any."""
 
+    marked: str | None = None
     models: tuple[RolePing, ...]
 
 
@@ -79,14 +84,18 @@ async def ping(models: ModelSettings, gateways: Gateways, roles: Sequence[RoleNa
         raise InvalidInput(
             f"No model is configured for {' and '.join(roles)}. Set TAOTOKEN_MODEL, or see `misjudge config`."
         )
-    return PingReport(models=tuple([await _ping(tuple(group), models, gateways) for group in groups.values()]))
+    pinged = tuple([await _ping(tuple(group), models, gateways) for group in groups.values()])
+    return PingReport(marked=MARK_REPLIES if any(one.simulated for one in pinged) else None, models=pinged)
 
 
 async def _ping(roles: tuple[RoleName, ...], models: ModelSettings, gateways: Gateways) -> RolePing:
     profile = models.role(roles[0])
-    silent = RolePing(roles=roles, model=profile.model, base_url=profile.endpoint.base_url, ok=False)
+    endpoint = profile.endpoint
+    silent = RolePing(
+        roles=roles, model=profile.model, base_url=endpoint.base_url, simulated=endpoint.simulated, ok=False
+    )
     try:
-        gateway = gateways.at(profile.endpoint)
+        gateway = gateways.at(endpoint)
     except MisjudgeError as error:
         return silent.model_copy(update={"problem": str(error)})
     plain = await gateway.ask(_call(profile, roles[0], "Reply with the word OK.", None))
@@ -110,21 +119,23 @@ def _call(profile: Profile, role: RoleName, text: str, schema: str | None) -> Ca
 
 def _findings(profile: Profile, plain: Exchange, asked: Exchange) -> dict[str, object]:
     """What the two exchanges say of the model."""
+    simulated = profile.endpoint.simulated
     attempts = (*plain.attempts, *asked.attempts)
     replies = [attempt for attempt in attempts if attempt.error is None]
     spoken = [(reply.input_tokens, reply.output_tokens) for reply in replies]
     stated = not any(None in counts for counts in spoken)
-    pricing = Pricing(profile.model or "", profile.price)
+    pricing = Pricing(profile.model or "", FREE if simulated else profile.price)
     costs = [pricing.of(*counts) for counts in spoken]
     effective = json.loads(asked.attempts[-1].params)
+    taken = "simulated" if simulated else effective.get("response_format", "none")
     return {
         "attempts": len(attempts),
         "input_tokens": sum(given or 0 for given, _ in spoken) if stated else None,
         "output_tokens": sum(made or 0 for _, made in spoken) if stated else None,
         "cost": sum(cost.usd or 0.0 for cost in costs) if all(cost.usd is not None for cost in costs) else None,
         "price_source": costs[0].source if costs else None,
-        "reply_format": "none" if asked.error else effective.get("response_format", "none"),
-        "obeyed": _obeys(asked.text),
+        "reply_format": "none" if asked.error else taken,
+        "obeyed": None if simulated else _obeys(asked.text),
         "left_out": tuple(name for name in ("temperature", "max_tokens") if name not in effective),
     }
 

@@ -1,4 +1,4 @@
-"""`read_record`: one stored thing, whole, by its URI."""
+"""`read_record`: one stored thing, whole, or a list of them, by its URI."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from urllib.parse import unquote
 
 from sqlalchemy import Connection
 
-from misjudge_storage import judging_records, queries, run_records
+from misjudge_storage import judging_records, queries, record_lists, run_records
 from misjudge_storage.engine import Store
 from misjudge_storage.errors import InvalidInput
 from misjudge_storage.judging_records import AuditRow
 from misjudge_storage.queries import BY_KIND, Fields
+from misjudge_storage.record_lists import JUDGE_ROLES, Listed
 from misjudge_tools.deps import Deps
 from misjudge_tools.requests import RecordRequest
-from misjudge_tools.results import MARK, MARK_EPISODES, SCHEME, RecordPage, marks, record_uri
+from misjudge_tools.results import MARK, MARK_EPISODES, SCHEME, RecordPage, judged_mark, marks, record_uri
 from misjudge_tools.runs.report import run_report
 from misjudge_tools.runs.spec import RunSpec, run_marks
 
 SHORT = 300
 """Bytes of JSON up to which a field is never cut."""
-JUDGE_ROLES = frozenset({"judge", "success_check"})
-"""Roles of calls that are asked of the judge; the others make the episodes."""
+LEAST_ROW = 20
+"""Bytes of JSON that any row of a list takes at least."""
 
 
 class _Found(NamedTuple):
@@ -34,15 +35,54 @@ class _Found(NamedTuple):
     marked: str | None = None
 
 
+class _Rows(NamedTuple):
+    """The rows of a list from where its page starts, at least as many as fit, and how many there are in all."""
+
+    name: str
+    rows: Sequence[Listed]
+    total: int
+
+
 async def read_record(request: RecordRequest, deps: Deps) -> RecordPage:
-    """The record at a URI; longer fields are cut to a page and go on at `next_cursor`.
+    """The record at a URI; its longer fields, or the rows of a list, are cut to a page and go on at `next_cursor`.
 
     Raises InvalidInput for a URI of another form and NotFound for one that leads nowhere.
     """
-    record, marked = await asyncio.to_thread(_find, request.uri, deps.store)
-    shown = record if request.fields is None else _only(record, request.fields)
-    found = page(request.uri, shown, request.cursor, request.max_bytes)
-    return found.model_copy(update={"marked": marked})
+    return await asyncio.to_thread(_read, request, deps.store)
+
+
+def _read(request: RecordRequest, store: Store) -> RecordPage:
+    parts = [unquote(part) for part in request.uri.removeprefix(SCHEME).split("/")]
+    with store.read() as connection:
+        found = _find(parts if request.uri.startswith(SCHEME) else [], request, connection, store)
+    if isinstance(found, _Rows):
+        listed = list_page(request.uri, found, request.cursor, request.max_bytes)
+        return listed.model_copy(update={"record": _only(listed.record, request.fields)})
+    shown = page(request.uri, _only(found.record, request.fields), request.cursor, request.max_bytes)
+    return shown.model_copy(update={"marked": found.marked})
+
+
+def list_page(uri: str, found: _Rows, cursor: int, max_bytes: int) -> RecordPage:
+    """The rows that `max_bytes` of JSON hold, at least one; `cursor` is how many came before."""
+    room, rows = max_bytes - len(_json({found.name: [], "total": found.total})), list[Listed]()
+    for row in found.rows:
+        room -= len(_json(row.shown).encode()) + 2
+        if rows and room < 0:
+            break
+        rows.append(row)
+    end = cursor + len(rows)
+    return RecordPage(
+        uri=uri,
+        marked=_marked(rows),
+        record={found.name: [row.shown for row in rows], "total": found.total},
+        next_cursor=end if rows and end < found.total else None,
+    )
+
+
+def _marked(rows: Sequence[Listed]) -> str | None:
+    """What of these rows is made up."""
+    judged = judged_mark(sum(row.judged for row in rows), sum(row.judges for row in rows))
+    return marks(judged, MARK_EPISODES if any(row.made_up for row in rows) else None)
 
 
 def page(uri: str, record: Fields, cursor: int, max_bytes: int) -> RecordPage:
@@ -63,26 +103,42 @@ def page(uri: str, record: Fields, cursor: int, max_bytes: int) -> RecordPage:
     return RecordPage(uri=uri, record={**record, **cut}, next_cursor=cursor + step if goes_on else None)
 
 
-def _find(uri: str, store: Store) -> _Found:
-    parts = [unquote(part) for part in uri.removeprefix(SCHEME).split("/")]
-    with store.read() as connection:
-        match parts if uri.startswith(SCHEME) else []:
-            case ["audits"]:
-                return _Found({"audits": queries.list_audits(connection)})
-            case ["runs", run_id]:
-                spec = RunSpec.model_validate_json(run_records.read_run(connection, run_id).request_json)
-                return _Found(run_report(store, run_id).model_dump(), run_marks(spec))
-            case ["audits", name]:
-                audit = judging_records.read_audit(connection, name)
-                return _Found(queries.read_audit_facts(connection, audit.audit_id))
-            case ["audits", name, kind, identity] if kind in BY_KIND:
-                audit = judging_records.read_audit(connection, name)
-                record = queries.read_one(connection, audit.audit_id, kind, identity)
-                return _linked(connection, audit, kind, record)
+def _find(parts: Sequence[str], request: RecordRequest, connection: Connection, store: Store) -> _Found | _Rows:
+    match parts:
+        case ["audits"]:
+            return _audits(connection, request.cursor)
+        case ["runs", run_id]:
+            spec = RunSpec.model_validate_json(run_records.read_run(connection, run_id).request_json)
+            return _Found(run_report(store, run_id).model_dump(), run_marks(spec))
+        case ["audits", name]:
+            return _audit(connection, judging_records.read_audit(connection, name).audit_id)
+        case ["audits", name, kind] if kind in BY_KIND:
+            audit = judging_records.read_audit(connection, name)
+            most = request.max_bytes // LEAST_ROW + 1
+            rows = record_lists.list_kind(connection, audit.audit_id, kind, request.cursor, most)
+            return _Rows(kind, rows, queries.count_of(connection, BY_KIND[kind][0], audit.audit_id))
+        case ["audits", name, kind, identity] if kind in BY_KIND:
+            audit = judging_records.read_audit(connection, name)
+            record = queries.read_one(connection, audit.audit_id, kind, identity)
+            return _linked(connection, audit, kind, record)
     raise InvalidInput(
-        "No such address. Allowed are misjudge://audits, misjudge://audits/NAME, misjudge://runs/ID and "
-        f"misjudge://audits/NAME/KIND/ID, KIND being one of {', '.join(BY_KIND)}."
+        "No such address. Allowed are misjudge://audits, misjudge://audits/NAME, misjudge://runs/ID, "
+        f"misjudge://audits/NAME/KIND and misjudge://audits/NAME/KIND/ID, KIND being one of {', '.join(BY_KIND)}."
     )
+
+
+def _audits(connection: Connection, cursor: int) -> _Rows:
+    """Every audit from the cursor on, each with its mark."""
+    found = record_lists.list_audits(connection)
+    rows = [audit._replace(shown={**audit.shown, "marked": _marked([audit])}) for audit in found[cursor:]]
+    return _Rows("audits", rows, len(found))
+
+
+def _audit(connection: Connection, audit_id: str) -> _Found:
+    """An audit, and what of it is made up."""
+    (listed,) = record_lists.list_audits(connection, audit_id)
+    facts = queries.read_audit_facts(connection, audit_id)
+    return _Found({**facts, "simulated": listed.shown["simulated"]}, _marked([listed]))
 
 
 def _linked(connection: Connection, audit: AuditRow, kind: str, record: Fields) -> _Found:
@@ -130,7 +186,9 @@ def _verdict(connection: Connection, audit: AuditRow, record: Fields) -> _Found:
     return _Found({**record, **log, "simulated": judged or made}, marked)
 
 
-def _only(record: Fields, wanted: Sequence[str]) -> Fields:
+def _only(record: Fields, wanted: Sequence[str] | None) -> Fields:
+    if wanted is None:
+        return record
     unknown = sorted(set(wanted) - set(record))
     if unknown:
         raise InvalidInput(f"This record has no field {unknown[0]!r}. It has: {', '.join(record)}.")

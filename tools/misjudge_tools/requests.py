@@ -161,6 +161,17 @@ class RunPairRequest(JudgingRequest):
     ] = "verifier"
 
 
+class SuiteRequest(Request):
+    """Try a suite without asking a model."""
+
+    suite: Annotated[
+        str, Field(min_length=1, max_length=1000, description="support_desk, which is shipped, or a suite's folder.")
+    ]
+    language: Annotated[
+        Literal["en", "zh"] | None, Field(description="Only the tasks of this language. Default: all.")
+    ] = None
+
+
 class SummarizeRequest(Request):
     """Summarise an audit."""
 

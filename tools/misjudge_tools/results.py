@@ -22,6 +22,13 @@ def marks(*found: str | None) -> str | None:
     return "; ".join(mark for mark in found if mark) or None
 
 
+def judged_mark(simulated: int, judges: int) -> str | None:
+    """The mark of what so many judges say, of whom so many are simulated."""
+    if not simulated:
+        return None
+    return MARK if simulated == judges else MARK_IN_PART
+
+
 LIMIT_REACHED = "limit reached: "
 """How the reason of a run begins that ended at a limit that its caller had set."""
 
@@ -200,7 +207,7 @@ class ImportResult(Value):
 
 
 class RecordPage(Value):
-    """One stored thing. `next_cursor` where it goes on; `marked` where it, or a part of it, is made up."""
+    """One stored thing, or a list of them. `next_cursor` where it goes on; `marked` where some of it is made up."""
 
     uri: str
     marked: str | None = None

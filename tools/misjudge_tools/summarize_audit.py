@@ -10,7 +10,7 @@ from misjudge_storage.engine import Store
 from misjudge_storage.errors import InvalidInput, NotFound
 from misjudge_tools.deps import Deps
 from misjudge_tools.requests import SummarizeRequest
-from misjudge_tools.results import MARK, MARK_EPISODES, MARK_IN_PART, marks
+from misjudge_tools.results import MARK_EPISODES, judged_mark, marks
 from misjudge_tools.summary.assemble import Entry, audit_sections, entries, judge_sections
 from misjudge_tools.summary.counts import AuditCounts, read_counts
 from misjudge_tools.summary.sections import unfinished_warnings
@@ -44,7 +44,7 @@ def summarize(request: SummarizeRequest, store: Store) -> AuditSummary:
 def _marked(counts: AuditCounts, chosen: Entry | None) -> str | None:
     """What of it is made up: the verdicts of the judges it is of, and the episodes."""
     made_up = [judge.simulated for judge in counts.judges if chosen is None or judge.label == chosen.judge]
-    judged = None if not any(made_up) else MARK if all(made_up) else MARK_IN_PART
+    judged = judged_mark(sum(made_up), len(made_up))
     return marks(judged, MARK_EPISODES if counts.simulated_episodes else None)
 
 

@@ -27,7 +27,8 @@ from misjudge_tools.suites.model import Language
 SCRIPTED_USER = "scripted"
 AGENT_TOKENS = 1024
 USER_TOKENS = 256
-LOCAL_TOKENS = 160
+LOCAL_TOKENS = 64
+"""The local model is slow, and talks until it is cut off."""
 USER_TEMPERATURE = 0.7
 
 LiveAgent = ChatAgent | HttpAgent | CommandAgent | ScriptedAgent

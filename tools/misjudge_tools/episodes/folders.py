@@ -10,13 +10,20 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
+from misjudge_tools.episodes.rules import CommandRule, FileRule, Rule
+
 _NAME = re.compile(r"misjudge-rollout-(?P<host>[0-9a-f]{8})-(?P<pid>[0-9]{1,10})-[a-z0-9_]+")
 _STALE_S = 86_400
+
+
+def needs_folder(rules: Sequence[Rule]) -> bool:
+    """Whether checks of an episode look at its folder."""
+    return any(isinstance(rule, FileRule | CommandRule) for rule in rules)
 
 
 @contextmanager

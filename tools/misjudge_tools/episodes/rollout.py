@@ -14,6 +14,8 @@ from misjudge_tools.episodes.world import World
 from misjudge_tools.gateway.clock import Clock
 from misjudge_tools.suites.model import SuiteTask
 
+MOST_STEPS = 30
+"""Most replies of an agent that states no limit of its own."""
 MOST_CHARACTERS = 200_000
 """Longest message, counted with the arguments of its calls."""
 MOST_CALLS = 100

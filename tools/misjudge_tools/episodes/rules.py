@@ -5,9 +5,9 @@ Each rule becomes one check; `name` is what it is called there, `weight` its sha
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import AfterValidator, Field, TypeAdapter, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, model_validator
 
 from misjudge_storage.types import Value
 from misjudge_tools.episodes.json_answers import check_schema
@@ -18,8 +18,19 @@ Row = dict[str, Cell]
 Text = Annotated[str, Field(min_length=1, max_length=4000)]
 Scope = Literal["answer", "any"]
 """`answer`: the agent's last message; `any`: all of its messages."""
-Combination = Literal["all", "any", "weights"]
-"""`weights`: success is all of the weight; what is short of it shows in the reward."""
+TIMES: Final = frozenset({"created_at", "updated_at"})
+"""Columns that are left out where worlds are compared, in lower case."""
+
+
+def _combination(given: object) -> object:
+    number = isinstance(given, int | float) and not isinstance(given, bool)
+    if given not in ("all", "any") and not (number and 0 < given <= 1):  # type: ignore[operator]
+        raise ValueError('it is "all", "any" or a number above 0 and up to 1, the share of the weight that must hold')
+    return given
+
+
+Combination = Annotated[Literal["all", "any"] | float, BeforeValidator(_combination)]
+"""How rules come to success: all hold, any does, or rules that have at least this share of the weight, in (0, 1]."""
 
 
 def _pattern(pattern: str) -> str:

@@ -7,13 +7,12 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
-from misjudge_tools.episodes.rules import Cell, Change, SqlRule, WorldRule
+from misjudge_tools.episodes.rules import TIMES, Cell, Change, SqlRule, WorldRule
 from misjudge_tools.episodes.sqlite_memory import SqlCell
 from misjudge_tools.episodes.told import Told
 from misjudge_tools.episodes.world_changes import Difference, WorldRow, differences
 from misjudge_tools.episodes.world_queries import QueryFailed, select
 
-_TIMES: Final = frozenset({"created_at", "updated_at"})
 _NO_WORLD: Final = Told(None, "the world is not known")
 
 
@@ -50,7 +49,7 @@ def world(rule: WorldRule, before: bytes | None, after: bytes | None) -> Told:
         return _NO_WORLD
     ignored = {table.casefold() for table in rule.ignore}
     found = [
-        difference for difference in differences(before, after, _TIMES) if difference.table.casefold() not in ignored
+        difference for difference in differences(before, after, TIMES) if difference.table.casefold() not in ignored
     ]
     wanted = [change for change in rule.changes if change.table.casefold() not in ignored]
     met = _matching(wanted, found)
@@ -105,9 +104,9 @@ def _holds(wanted: Mapping[str, Cell], row: WorldRow | None) -> bool:
     return all(
         name.lower() in cells and _same(cell, cells[name.lower()])
         for name, cell in wanted.items()
-        if name.lower() not in _TIMES
+        if name.lower() not in TIMES
     )
 
 
 def _columns(names: Collection[str]) -> set[str]:
-    return {name.lower() for name in names} - _TIMES
+    return {name.lower() for name in names} - TIMES

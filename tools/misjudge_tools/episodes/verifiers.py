@@ -6,6 +6,7 @@ import asyncio
 import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -14,9 +15,6 @@ from misjudge_tools.episodes import answer_form, outside_checks, state_checks, t
 from misjudge_tools.episodes.rules import Combination, CommandRule, HttpRule, HumanRule, ModelRule, Rule
 from misjudge_tools.episodes.settings import Allowed
 from misjudge_tools.episodes.told import Told
-
-THRESHOLD: Final = 1 - 1e-9
-"""Share of the weight that is success where weights are combined: all of it, up to rounding."""
 
 _NAME_LENGTH: Final = 300
 _UNSTORABLE: Final = re.compile("[\0\ud800-\udfff]")
@@ -41,7 +39,9 @@ class Outside(NamedTuple):
     ask_model: Callable[[str], Awaitable[bool | None]] | None = None
 
 
-class _Part(NamedTuple):
+class Part(NamedTuple):
+    """What became of one rule; `passed` None: it cannot be told."""
+
     weight: float
     passed: bool | None
 
@@ -51,8 +51,8 @@ async def verify(
 ) -> tuple[Check, ...]:
     """One `part` check a rule, then the `outcome`; without rules none at all.
 
-    What cannot be told is None, and so is what a rule crashes on. `all` is False where one rule is, `any` True where
-    one is, whatever is not known. Rules of the kind `model` are stored apart with source `model`, and do not count.
+    What cannot be told is None, and so is what a rule crashes on; success is as `combined` says. Rules of the kind
+    `model` are stored apart with source `model`, and do not count.
     Raises only what `ask_model` raises.
     """
     if not rules:
@@ -66,7 +66,7 @@ async def verify(
         Check(verifier=name, source="verifier", scope="part", passed=result.passed, evidence=_shown(result.why))
         for name, _, result in told
     )
-    outcome = _outcome(combine, [_Part(rule.weight, result.passed) for _, rule, result in told])
+    outcome = _outcome(combine, [Part(rule.weight, result.passed) for _, rule, result in told])
     return (*parts, *opinions, outcome)
 
 
@@ -141,32 +141,41 @@ _TELLING: Final[Mapping[str, Callable[[Any, Evidence], Told]]] = {
 }
 
 
-def _outcome(combine: Combination, parts: Sequence[_Part]) -> Check:
+def _outcome(combine: Combination, parts: Sequence[Part]) -> Check:
     held = sum(part.passed is True for part in parts)
     unknown = sum(part.passed is None for part in parts)
     told = f"{held} of {len(parts)} rules hold" + (f", {unknown} cannot be told" if unknown else "")
     return Check(
         verifier="success",
         source="verifier",
-        passed=_combined(combine, parts),
-        reward=None if unknown or not parts else _share(parts, True),
+        passed=combined(combine, parts),
+        reward=None if unknown or not parts else float(_share(parts, True)),
         evidence=told if parts else "no rule can tell success",
     )
 
 
-def _combined(combine: Combination, parts: Sequence[_Part]) -> bool | None:
-    """Kleene's three-valued logic: None only where what is not known decides."""
+def combined(combine: Combination, parts: Sequence[Part]) -> bool | None:
+    """Success by Kleene's three-valued logic: None only where what is not known decides, and without parts.
+
+    A share is compared in the decimals that were written: 4 of 5 weights of 0.1 are 0.8 of them.
+    """
     if not parts:
         return None
+    if isinstance(combine, float):
+        least, held = _as_written(combine), _share(parts, True)
+        return held >= least or (None if held + _share(parts, None) >= least else False)
     values = {part.passed for part in parts}
-    if combine == "weights":
-        held, open_ = _share(parts, True), _share(parts, None)
-        return held >= THRESHOLD or (None if held + open_ >= THRESHOLD else False)
     deciding = combine == "any"
     if deciding in values:
         return deciding
     return None if None in values else not deciding
 
 
-def _share(parts: Sequence[_Part], passed: bool | None) -> float:
-    return sum(part.weight for part in parts if part.passed is passed) / sum(part.weight for part in parts)
+def _share(parts: Sequence[Part], passed: bool | None) -> Fraction:
+    """The share of the weight of parts that came to this."""
+    found = sum(_as_written(part.weight) for part in parts if part.passed is passed)
+    return Fraction(found) / sum(_as_written(part.weight) for part in parts)
+
+
+def _as_written(number: float) -> Fraction:
+    return Fraction(repr(number))

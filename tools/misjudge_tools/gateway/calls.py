@@ -12,15 +12,20 @@ from pydantic import Field, field_validator
 
 from misjudge_storage.errors import GatewayError
 from misjudge_storage.types import Name, Role, ToolCall, Value
-from misjudge_tools.gateway.settings import DEFAULT_KEY_VARIABLE
+from misjudge_tools.gateway.settings import DEFAULT_KEY_VARIABLE, RoleName
+
+_WITHOUT_KEY: dict[RoleName, str] = {
+    "judge": "use judge=local (a small real model, no key) or judge=simulated (made-up verdicts, no key)",
+    "agent": "take agents that need none: scripted ones such as diligent, or local (a small real model)",
+    "user_sim": "use user=scripted or user=local (--user), which need none",
+}
+ENLARGED: frozenset[Role] = frozenset({"judge", "success_check", "rubric_generate", "rubric_match", "rubric_apply"})
+"""Roles whose reply is of no use when it is cut off. What an agent or a customer said is what it said."""
 
 
-def no_key(variable: str) -> str:
-    """What to say where `variable` holds no key: the three ways on."""
-    return (
-        f"No gateway key is configured. Set {variable}, or use judge=local (a small real model, no key) "
-        "or judge=simulated (made-up verdicts, no key)."
-    )
+def no_key(variable: str, role: RoleName = "judge") -> str:
+    """What to say where `variable` holds no key: the ways on."""
+    return f"No gateway key is configured. Set {variable}, or {_WITHOUT_KEY[role]}."
 
 
 NO_KEY = no_key(DEFAULT_KEY_VARIABLE)

@@ -29,7 +29,7 @@ from misjudge_storage.errors import (
 from misjudge_storage.types import ToolCall
 from misjudge_tools.gateway.addresses import is_loopback, normalise_base_url, other_form
 from misjudge_tools.gateway.backoff import backoff, retry_after
-from misjudge_tools.gateway.calls import Attempt, Call, Exchange, no_key
+from misjudge_tools.gateway.calls import ENLARGED, Attempt, Call, Exchange, no_key
 from misjudge_tools.gateway.clock import Clock, SystemClock
 from misjudge_tools.gateway.limits import Limiter, Turn
 from misjudge_tools.gateway.outcomes import attempt, exchange, signal
@@ -131,7 +131,7 @@ class HttpGateway:
         """The exchange, with its error if it came to one. Raises nothing but cancellation."""
         asked = _Asked(call, call.max_tokens)
         outcome = await self._persist(asked)
-        if isinstance(outcome, Reply) and outcome.truncated and call.max_tokens is not None:
+        if isinstance(outcome, Reply) and outcome.truncated and call.max_tokens is not None and call.role in ENLARGED:
             asked.limit = call.max_tokens * LARGER
             larger = await self._persist(asked)
             outcome = larger if isinstance(larger, Reply) else outcome

@@ -72,7 +72,7 @@ def choose_model(role: RoleName, name: str | None, models: ModelSettings, *, to_
     profile = models.named(role, name)
     key = profile.endpoint.key
     if key is None and to_ask:
-        raise MissingKey(no_key(profile.endpoint.key_variable))
+        raise MissingKey(no_key(profile.endpoint.key_variable, role))
     if key is not None and not profile.endpoint.simulated and key.get_secret_value() == profile.model:
         raise InvalidInput(f"The model is named by the key itself. {_WAYS_ON[role]} Keep the key where it is.")
     if profile.model is None:

@@ -28,10 +28,16 @@ def reward_check(reward: float | None, source: CheckSource, verifier: str = "rew
 
 
 @lru_cache(maxsize=256)
-def pairwise_judge(label: str, model: str | None = None, prompt_version: str = "") -> Judge:
+def pairwise_judge(label: str, model: str | None = None, prompt_version: str = "", *, simulated: bool = False) -> Judge:
     """A judge of pairs as a file names it; its model is the label where the file names no other."""
-    named = label if model is None else model
-    return Judge(label=label, form="pairwise", model=named, prompt_version=prompt_version, origin="imported")
+    return Judge(
+        label=label,
+        form="pairwise",
+        model=label if model is None else model,
+        prompt_version=prompt_version,
+        origin="imported",
+        simulated=simulated,
+    )
 
 
 def satisfaction_judge(label: str, scale: Scale, model: str = "") -> Judge:

@@ -45,11 +45,18 @@ class _Outcome(NamedTuple):
     winner: Preference | None
 
 
-def pair_verdict(fields: Fields, scale: Scale) -> Verdict | None:
-    """The verdict, None for a pair that our view shows without a judge. Scores must lie on `scale`."""
+def judge_label(fields: Fields) -> str:
+    """What the row calls its judge."""
+    return text(fields, "judge") or text(fields, "judge_model") or "judge"
+
+
+def pair_verdict(fields: Fields, scale: Scale, *, simulated: bool = False) -> Verdict | None:
+    """The verdict, None for a pair that our view shows without a judge. Scores must lie on `scale`. `simulated`: its
+    judge is.
+    """
     status = choice(fields, "judge_status", _STATUSES)
     pref = choice(fields, "judge_pref", PREFERENCES)
-    if status is None and pref is None and _is_unjudged(fields):
+    if status is None and pref is None and is_unjudged(fields):
         return None
     order = choice(fields, "blind_order", _BLIND_ORDERS)
     flip = flag(fields, "judge_flip")
@@ -57,7 +64,7 @@ def pair_verdict(fields: Fields, scale: Scale) -> Verdict | None:
     outcome = _outcome(status, pref, flip if reduced else None)
     scores = judge_scores(fields, scale)
     return Verdict(
-        judge=pairwise_judge(text(fields, "judge") or text(fields, "judge_model") or "judge"),
+        judge=pairwise_judge(judge_label(fields), simulated=simulated),
         order=None if reduced or order == "both" else order,
         status=outcome.status,
         winner=outcome.winner,
@@ -84,7 +91,8 @@ def rewards_are_scores(fields: Fields) -> bool:
     return (text(fields, "reward_source") or "").lower() == "judge"
 
 
-def _is_unjudged(fields: Fields) -> bool:
+def is_unjudged(fields: Fields) -> bool:
+    """Whether the row is of our view and names no judge."""
     return "judge_status" in fields and "judge" in fields and text(fields, "judge") is None
 
 

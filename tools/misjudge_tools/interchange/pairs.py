@@ -1,7 +1,7 @@
 """audit_pairs files: one row per pair and judge, with the guides' columns or those of our `audit_pairs` view.
 
 pair_id and judge_pref (or judge_status) are enough; columns not named here are ignored. So are selected_reward,
-lower_reward_selected, misselected and total_cost: they follow from the others. Four readings need a word:
+lower_reward_selected, misselected and total_cost: they follow from the others. Five readings need a word:
 
 - A row stands for both orders (a *reduced* verdict) where blind_order is `both`, where judge_status is weak or
   inconsistent, and where a source that does not state both of these has a judge_flip. Then judge_flip = 1
@@ -9,6 +9,7 @@ lower_reward_selected, misselected and total_cost: they follow from the others. 
 - Rewards with reward_source `judge` are the judge's own scores over again and are left out.
 - gold_pref is stored as a label unless it follows from the success or reward columns of its row.
 - An empty gold_pref with gold_source human or label means labellers without a majority: the pair is undecidable.
+- simulated = 1 says that the judge or an episode is made up; `made_up` says which are taken for it.
 """
 
 from __future__ import annotations
@@ -43,8 +44,15 @@ from misjudge_tools.interchange.evidence import (
 )
 from misjudge_tools.interchange.fields import Fields, choice, expect, flag, number, required, text, whole
 from misjudge_tools.interchange.files import Row, parse_rows, read_rows
+from misjudge_tools.interchange.made_up import Part, episode_part, made_up_parts
 from misjudge_tools.interchange.pair_gap import GapSource, reward_gap, source_of_gaps
-from misjudge_tools.interchange.pair_verdict import PREFERENCES, pair_verdict, rewards_are_scores
+from misjudge_tools.interchange.pair_verdict import (
+    PREFERENCES,
+    is_unjudged,
+    judge_label,
+    pair_verdict,
+    rewards_are_scores,
+)
 from misjudge_tools.interchange.scales import bounds, read_range, read_scale
 
 _GOLD_SOURCES: dict[str, Literal["human", "label", "verifier", "reward"]] = {
@@ -60,6 +68,7 @@ class _Options(NamedTuple):
     gap_source: GapSource | None
     satisfaction: Scale
     scores: Scale
+    made_up: frozenset[Part]
 
 
 class _Facts(NamedTuple):
@@ -90,42 +99,60 @@ def read_pairs(
     """
     kind = ("pair_id", ("judge_pref", "judge_status"))
     source = gap_source or source_of_gaps(expect(read_rows(path), path, "pairs", *kind), path)
-    options = _Options(source, read_scale(scale), read_range(score_range))
+    made_up = made_up_parts(lambda: expect(read_rows(path), path, "pairs", *kind), _parts)
+    options = _Options(source, read_scale(scale), read_range(score_range), made_up)
     return parse_rows(expect(read_rows(path), path, "pairs", *kind), partial(_record, options=options))
+
+
+def _parts(fields: Fields) -> Iterator[Part]:
+    """The judge of a row, where it has one, and both its episodes."""
+    if not is_unjudged(fields):
+        yield Part("judge", judge_label(fields))
+    yield from _sides(fields)
+
+
+def _sides(fields: Fields) -> tuple[Part, Part]:
+    pair_id, trial = required(fields, "pair_id"), whole(fields, "trial")
+    task_id = text(fields, "task_id") or pair_id
+    a, b = text(fields, "agent_a") or "agent_a", text(fields, "agent_b") or "agent_b"
+    return episode_part(task_id, a, trial, pair_id, "A"), episode_part(task_id, b, trial, pair_id, "B")
 
 
 def _record(row: Row, options: _Options) -> Record:
     fields = row.fields
     pair_id = required(fields, "pair_id")
     facts = _facts(fields)
-    task = Task(task_id=text(fields, "task_id") or pair_id, category=text(fields, "category"))
-    agents = (text(fields, "agent_a") or "agent_a", text(fields, "agent_b") or "agent_b")
-    if agents[0] == agents[1]:
+    a, b = _sides(fields)
+    if a.name == b.name:
         raise RecordError("both sides are the same trajectory: agent_a and agent_b name one agent")
-    trial = whole(fields, "trial")
+    flag(fields, "simulated")  # read for all rows together, and to be refused here where it is neither yes nor no
+    task = Task(task_id=a.task_id, category=text(fields, "category"))
     gap = reward_gap(fields, options.gap_source)
-    verdict = pair_verdict(fields, options.scores)
+    judge_made_up = Part("judge", judge_label(fields)) in options.made_up
+    verdict = pair_verdict(fields, options.scores, simulated=judge_made_up)
     return Record(
         line=row.line,
         task=task,
         episodes=tuple(
             Episode(
-                trajectory=Trajectory(task_id=task.task_id, agent=agent, trial=trial),
+                trajectory=Trajectory(
+                    task_id=task.task_id, agent=part.name, trial=part.trial, simulated=part in options.made_up
+                ),
                 checks=_checks(facts, side),
                 satisfaction=_satisfaction(fields, side, options.satisfaction),
             )
-            for agent, side in zip(agents, "ab", strict=True)
+            for part, side in ((a, "a"), (b, "b"))
         ),
         pair=PairKey(
             pair_id=pair_id,
-            trial=trial,
+            trial=a.trial,
             ability_bucket=choice(fields, "ability_bucket", _BUCKETS),
             reward_gap=gap.size,
             gap_source=gap.source,
         ),
         gold=_gold(fields, facts),
         verdicts=() if verdict is None else (verdict,),
-        logs=tuple(_logs(fields)),
+        logs=tuple(_logs(fields, judge=judge_made_up, episodes=bool({a, b} & options.made_up))),
     )
 
 
@@ -188,13 +215,15 @@ def _better(a: float | None, b: float | None) -> Preference | None:
     return "tie" if a == b else "A" if a > b else "B"
 
 
-def _logs(fields: Fields) -> Iterator[Log]:
-    """The pair's costs as stated. Agents first, so that rows of several judges say the same of them."""
+def _logs(fields: Fields, *, judge: bool, episodes: bool) -> Iterator[Log]:
+    """The pair's costs as stated. Agents first, so that rows of several judges say the same of them. `judge` and
+    `episodes` say whether theirs are made up.
+    """
     agent, user_sim = number(fields, "agent_cost", low=0), number(fields, "user_sim_cost", low=0)
     if agent is not None:
-        yield Log(role="agent", est_cost=agent, price_source="imported")
+        yield Log(role="agent", est_cost=agent, price_source="imported", simulated=episodes)
     if user_sim is not None:
-        yield Log(role="user_sim", est_cost=user_sim, price_source="imported")
+        yield Log(role="user_sim", est_cost=user_sim, price_source="imported", simulated=episodes)
     cost = number(fields, "judge_cost", low=0)
     tokens_in, tokens_out = whole(fields, "input_tokens"), whole(fields, "output_tokens")
     if not cost == tokens_in == tokens_out is None:
@@ -205,4 +234,5 @@ def _logs(fields: Fields) -> Iterator[Log]:
             output_tokens=tokens_out,
             est_cost=cost,
             price_source=None if cost is None else "imported",
+            simulated=judge,
         )

@@ -3,7 +3,7 @@
 The left agent is side A. `judge_choice` is the letter shown, traced back through blind_order (`A=left`,
 `A=right`), or left, right or tie. task_success and user_sat are those of the side that was chosen, so a row
 that chose none tells nothing of them. selected_reward and lower_reward_selected follow and are not read;
-total_tokens cannot be told apart into input and output and is not kept.
+total_tokens cannot be told apart into input and output and is not kept. `simulated` is read as `made_up` says.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ from misjudge_tools.interchange.evidence import (
 )
 from misjudge_tools.interchange.fields import Fields, choice, expect, flag, number, required, text, whole
 from misjudge_tools.interchange.files import Row, parse_rows, read_rows
-from misjudge_tools.interchange.pair_verdict import ORDERS, UNSCORED_REASONS
+from misjudge_tools.interchange.made_up import Part, episode_part, made_up_parts
+from misjudge_tools.interchange.pair_verdict import ORDERS, UNSCORED_REASONS, judge_label
 from misjudge_tools.interchange.scales import bounds, read_scale
 
 _CHOICES: dict[str, Preference] = {"A": "A", "B": "B", "tie": "tie", "left": "A", "right": "B"}
@@ -47,24 +48,41 @@ _OTHER: dict[Preference, Preference] = {"A": "B", "B": "A", "tie": "tie"}
 
 def read_replay(path: Path, *, scale: str = "0-1") -> Iterator[Record | BadRecord]:
     """One record with one verdict per row. `scale` is that of user_sat. Raises InvalidInput for another format."""
-    rows = expect(read_rows(path), path, "replay", "pair_id", "judge_choice")
-    return parse_rows(rows, partial(_record, scale=read_scale(scale)))
+
+    def rows() -> Iterator[Row | BadRecord]:
+        return expect(read_rows(path), path, "replay", "pair_id", "judge_choice")
+
+    made_up = made_up_parts(rows, _parts)
+    return parse_rows(rows(), partial(_record, scale=read_scale(scale), made_up=made_up))
 
 
-def _record(row: Row, scale: Scale) -> Record:
-    fields = row.fields
-    pair_id = required(fields, "pair_id")
+def _parts(fields: Fields) -> Iterator[Part]:
+    """The judge of a row, and both its episodes."""
+    yield Part("judge", judge_label(fields))
+    yield from _sides(fields)
+
+
+def _sides(fields: Fields) -> tuple[Part, Part]:
+    pair_id, trial = required(fields, "pair_id"), whole(fields, "trial")
     task_id = text(fields, "task_id") or pair_id
     left, right = text(fields, "agent_left") or "agent_left", text(fields, "agent_right") or "agent_right"
-    if left == right:
-        raise RecordError("both sides are the same trajectory: agent_left and agent_right name one agent")
-    verdict = _verdict(fields)
-    trial = whole(fields, "trial")
+    return episode_part(task_id, left, trial, pair_id, "A"), episode_part(task_id, right, trial, pair_id, "B")
 
-    def episode(side: Side, agent: str) -> Episode:
+
+def _record(row: Row, scale: Scale, made_up: frozenset[Part]) -> Record:
+    fields = row.fields
+    left, right = _sides(fields)
+    if left.name == right.name:
+        raise RecordError("both sides are the same trajectory: agent_left and agent_right name one agent")
+    flag(fields, "simulated")  # read for all rows together, and to be refused here where it is neither yes nor no
+    judge_made_up = Part("judge", judge_label(fields)) in made_up
+    verdict = _verdict(fields, simulated=judge_made_up)
+    task_id, trial = left.task_id, left.trial
+
+    def episode(side: Side, part: Part) -> Episode:
         chosen = verdict.winner == side
         return Episode(
-            trajectory=Trajectory(task_id=task_id, agent=agent, trial=trial),
+            trajectory=Trajectory(task_id=task_id, agent=part.name, trial=trial, simulated=part in made_up),
             checks=_checks(fields, side, chosen),
             satisfaction=user_satisfaction(number(fields, "user_sat", *bounds(scale)) if chosen else None, scale),
         )
@@ -73,18 +91,18 @@ def _record(row: Row, scale: Scale) -> Record:
         line=row.line,
         task=Task(task_id=task_id, category=text(fields, "category")),
         episodes=(episode("A", left), episode("B", right)),
-        pair=PairKey(pair_id=pair_id, trial=trial),
+        pair=PairKey(pair_id=required(fields, "pair_id"), trial=trial),
         verdicts=(verdict,),
-        logs=_logs(fields, verdict.order),
+        logs=_logs(fields, verdict.order, simulated=judge_made_up),
     )
 
 
-def _verdict(fields: Fields) -> Verdict:
+def _verdict(fields: Fields, *, simulated: bool) -> Verdict:
     order = choice(fields, "blind_order", ORDERS)
     winner = _winner(fields, order)
     reason = choice(fields, "unscored_reason", UNSCORED_REASONS) or "parse_error"
     return Verdict(
-        judge=pairwise_judge(text(fields, "judge") or text(fields, "judge_model") or "judge"),
+        judge=pairwise_judge(judge_label(fields), simulated=simulated),
         order=order,
         repeat=whole(fields, "repeat") or 0,
         status="unscored" if winner is None else "scored",
@@ -111,9 +129,10 @@ def _checks(fields: Fields, side: Side, chosen: bool) -> tuple[Check, ...]:
     return (*success_check(passed, success_source), *reward_check(reward, reward_source))
 
 
-def _logs(fields: Fields, order: Order | None) -> tuple[Log, ...]:
+def _logs(fields: Fields, order: Order | None, *, simulated: bool) -> tuple[Log, ...]:
     cost = number(fields, "est_cost", low=0)
     if cost is None:
         return ()
     repeat = whole(fields, "repeat") or 0
-    return (Log(role="judge", order_shown=order, repeat=repeat, est_cost=cost, price_source="imported"),)
+    log = Log(order_shown=order, repeat=repeat, est_cost=cost, price_source="imported", simulated=simulated)
+    return (log,)

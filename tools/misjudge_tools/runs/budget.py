@@ -216,6 +216,11 @@ class Ledger:
         """Whether every call is granted, whatever its estimate."""
         return self._budget.unlimited
 
+    @property
+    def calls_left(self) -> int | None:
+        """Calls that may still be asked; None where they are not limited."""
+        return None if self._budget.max_calls is None else max(self._budget.max_calls - self._calls, 0)
+
     async def reserve(self, role: Role, task_id: str, estimate: Estimate) -> Reservation | Refusal:
         """Leave for one call, or the limit that is reached; waits while a call in flight may still leave room."""
         if self._budget.unlimited:

@@ -39,6 +39,8 @@ MOST_ASKED = 3
 FIRST_REPLIES = 20
 MOST_UNREADABLE = 4
 """A judge of which more than 20 % of the first 20 replies cannot be read stops the run."""
+CALLS_OF_AN_EPISODE = 20
+"""About what an agent, its customer and the judges of its pairs ask."""
 UNKNOWN = Estimate(0, None)
 """Of a call that no limit asks about."""
 NOTHING = Used(0, 0.0)
@@ -89,12 +91,21 @@ class Execution:
         """Work until the plan is done, a limit is reached or the run is stopped. Raises what ended it early."""
         await self._write(partial(planned_pairs.make_pairs, run_id=self._run.run_id))
         async with asyncio.TaskGroup() as group:
-            for _ in range(min(self._session.concurrency, self._before.total - self._before.done)):
+            for _ in range(min(self._at_once(), self._before.total - self._before.done)):
                 group.create_task(self._do_cells())
         after = await asyncio.to_thread(self._progress)
         if self._trouble is not None and after.done < after.total:
             raise self._trouble
         return self._ended(after)
+
+    def _at_once(self) -> int:
+        """Cells in work at a time. Under a limit of calls as few episodes as it may see to their end: a hundred that
+        are half done are nothing to judge.
+        """
+        most, left = self._session.concurrency, self._ledger.calls_left
+        if self._session.rollouts is None or left is None:
+            return most
+        return min(most, max(2, left // CALLS_OF_AN_EPISODE))
 
     def _progress(self) -> run_progress.Progress:
         with self._store.read() as connection:
@@ -109,6 +120,8 @@ class Execution:
         if self._limit is not None:
             limit = self._ledger.refused() or Refusal(True, self._limit)
             sample = f"{now.done} of {now.total} cells are done, tasks in random order, so they are a sample"
+            if not now.done:
+                sample = f"None of {now.total} cells is done"
             return Ended("cancelled", f"{LIMIT_REACHED}{limit.reason} {sample}. Go on with a higher limit.")
         if self._stop.is_set():
             return Ended("cancelled", "stopped; resume it to go on")

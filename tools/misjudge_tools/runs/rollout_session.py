@@ -23,8 +23,7 @@ from misjudge_tools.episodes.agents import open_agent
 from misjudge_tools.episodes.asking import ModelParams
 from misjudge_tools.episodes.casting import Asking
 from misjudge_tools.episodes.conversation import Surroundings
-from misjudge_tools.episodes.folders import rollout_folder
-from misjudge_tools.episodes.rules import CommandRule, FileRule
+from misjudge_tools.episodes.folders import needs_folder, rollout_folder
 from misjudge_tools.episodes.scripted import ScriptAgent, ScriptedUser, script_of
 from misjudge_tools.episodes.success_check import SuccessCheck
 from misjudge_tools.episodes.toolbox import Toolbox, open_toolbox
@@ -43,8 +42,6 @@ from misjudge_tools.runs.rollout_calls import RolloutCalls, RolloutRef
 from misjudge_tools.runs.rollout_plan import Cast, Rollout, rollouts_of
 from misjudge_tools.suites.model import SuiteTask
 
-MOST_STEPS = 30
-"""Most replies of an agent that states no limit of its own."""
 MOST_CHANGES = 100
 """Rows of the world's difference that a trajectory keeps."""
 SCRIPTED_AT_ONCE = 8
@@ -238,13 +235,12 @@ def _params(asking: Asking | None, seed: int) -> ModelParams:
 
 
 def _needs_folder(planned: Rollout) -> bool:
-    checked = any(isinstance(rule, FileRule | CommandRule) for rule in planned.task.checks)
-    return checked or isinstance(planned.agent.settings, settings.CommandAgent)
+    return needs_folder(planned.task.checks) or isinstance(planned.agent.settings, settings.CommandAgent)
 
 
 def _most_steps(planned: Rollout) -> int:
     configured = planned.agent.settings
-    return configured.max_steps if isinstance(configured, settings.ChatAgent) else MOST_STEPS
+    return configured.max_steps if isinstance(configured, settings.ChatAgent) else episode.MOST_STEPS
 
 
 def _changes(made: episode.Rollout) -> str | None:

@@ -105,7 +105,7 @@ def _load(folder: Path, allowed: Allowed, *, shipped: bool) -> Suite:
     world = _world(paths)
     tools = read_object(paths[TOOLS], Tools) if TOOLS in paths else Tools()
     refuse_tools(tools, allowed, has_world=world.shape is not None)
-    tasks = _tasks(paths, Surroundings({tool.name: tool for tool in tools.tools}, world.shape, allowed))
+    tasks = _tasks(paths, _around(tools, world.shape, allowed))
     solutions = _solutions(paths, tasks, tools)
     instructions = _instructions(paths)
     content = {
@@ -132,6 +132,10 @@ def _refuse_escape(path: Path, folder: Path) -> None:
     """By a link out of its folder the suite of a stranger could have your other files sent to a model."""
     if not lies_under(path, [folder]):
         raise InvalidInput(f"{path} leads out of the folder of its suite. Put the file itself there.")
+
+
+def _around(tools: Tools, world: WorldShape | None, allowed: Allowed) -> Surroundings:
+    return Surroundings({tool.name: tool for tool in tools.tools}, world, allowed, over_http=tools.http is not None)
 
 
 def _tasks(paths: Paths, around: Surroundings) -> tuple[SuiteTask, ...]:

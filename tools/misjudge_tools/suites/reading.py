@@ -14,7 +14,7 @@ from misjudge_storage.types import BadRecord, RecordError
 from misjudge_tools.interchange.files import read_jsonl
 from misjudge_tools.interchange.json_records import json_object
 from misjudge_tools.interchange.opening import open_text, reading
-from misjudge_tools.suites.sentences import sentences
+from misjudge_tools.suites.sentences import ended, sentences
 
 MOST: Final = 5
 """Problems that one message names."""
@@ -55,11 +55,11 @@ def read_object(path: Path, model: type[_Model]) -> _Model:
     try:
         fields = json_object(read_whole(path, TEXT_LIMIT_BYTES))
     except RecordError as error:
-        raise InvalidInput(f"{path.name} {error}.") from None
+        raise InvalidInput(ended(f"{path.name} {error}")) from None
     try:
         return strictly(model, fields)
     except ValidationError as error:
-        raise _refusal([f"{path.name}: {said}." for said in sentences(error, fields, model)]) from None
+        raise _refusal([ended(f"{path.name}: {said}") for said in sentences(error, fields, model)]) from None
 
 
 def read_whole(path: Path, limit: int) -> str:
@@ -93,7 +93,7 @@ def _refusal(problems: Iterable[str]) -> InvalidInput:
 
 def at_line(file: str, line: int, problem: str) -> str:
     """The sentence for a problem of a record."""
-    return f"{file}, line {line}: {problem}."
+    return ended(f"{file}, line {line}: {problem}")
 
 
 def strictly(model: type[_Model], fields: dict[str, Any]) -> _Model:

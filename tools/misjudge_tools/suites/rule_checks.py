@@ -17,7 +17,6 @@ from misjudge_tools.episodes.rules import (
     JsonSchemaRule,
     LengthRule,
     NumberRule,
-    RegexRule,
     Rule,
     SqlRule,
     ToolCalledRule,
@@ -30,25 +29,26 @@ from misjudge_tools.judging.patterns import group_count
 from misjudge_tools.suites.model import ToolSpec
 from misjudge_tools.suites.schemas import problem_with_schema
 from misjudge_tools.suites.sentences import nearest, shown
-from misjudge_tools.suites.tool_checks import WHERE_ALLOWED, problem_with_call
+from misjudge_tools.suites.tool_checks import OTHER_CHECKS, WHERE_ALLOWED, problem_with_call
 from misjudge_tools.suites.world_checks import WorldShape
 
 _OUTSIDE: Final = re.compile(r"^[/~]|^[A-Za-z]:|[\\\0]")
 
 
 class Surroundings(NamedTuple):
-    """What rules may name. `world` None: the suite has none."""
+    """What rules may name. `world` None: the suite has none; `over_http`: its tools work on one of their own."""
 
     tools: Mapping[str, ToolSpec]
     world: WorldShape | None
     allowed: Allowed
+    over_http: bool = False
 
 
 def problems_of_rule(rule: Rule, around: Surroundings) -> Iterator[str]:
     """What is wrong with a rule, each to be read behind its place, as in "checks.2." and "value names a tool …"."""
     match rule:
         case SqlRule() | WorldRule():
-            yield from _of_world(rule, around.world)
+            yield from _of_world(rule, around)
         case ToolCalledRule() | ToolNotCalledRule() | ToolOrderRule() | AskedFirstRule():
             yield from _of_tools(rule, around.tools)
         case HttpRule() if not host_allowed(rule.url, around.allowed.hosts):
@@ -57,12 +57,15 @@ def problems_of_rule(rule: Rule, around: Surroundings) -> Iterator[str]:
             yield f"value names no command that may be run. Name one in a table of commands in {WHERE_ALLOWED}"
         case FileRule():
             yield from _of_file(rule)
-        case RegexRule() | NumberRule() | JsonSchemaRule() | LengthRule():
+        case NumberRule() | JsonSchemaRule() | LengthRule():
             yield from _of_text(rule)
 
 
-def _of_world(rule: SqlRule | WorldRule, world: WorldShape | None) -> Iterator[str]:
-    if world is None:
+def _of_world(rule: SqlRule | WorldRule, around: Surroundings) -> Iterator[str]:
+    world = around.world
+    if around.over_http:
+        yield f"kind asks the world of the suite, which tools over HTTP cannot change. Instead {OTHER_CHECKS}"
+    elif world is None:
         yield "kind asks the world, and this suite has neither world.sql nor world.db"
     elif isinstance(rule, SqlRule):
         problem = world.problem_with_query(rule.query)
@@ -70,7 +73,8 @@ def _of_world(rule: SqlRule | WorldRule, world: WorldShape | None) -> Iterator[s
             yield f"query cannot be used: {problem}"
     else:
         for number, change in enumerate(rule.changes):
-            yield from (f"changes.{number}.{problem}" for problem in _of_change(change, world.tables))
+            compared = change.table not in rule.ignore
+            yield from (f"changes.{number}.{problem}" for problem in _of_change(change, world, compared))
         yield from (
             f"ignore.{number} is no table of the world.{nearest(table, world.tables)}"
             for number, table in enumerate(rule.ignore)
@@ -78,7 +82,8 @@ def _of_world(rule: SqlRule | WorldRule, world: WorldShape | None) -> Iterator[s
         )
 
 
-def _of_change(change: Change, tables: Mapping[str, frozenset[str]]) -> Iterator[str]:
+def _of_change(change: Change, world: WorldShape, compared: bool) -> Iterator[str]:
+    tables = world.tables
     if change.table not in tables:
         yield f"table is no table of the world.{nearest(change.table, tables)} Tables: {', '.join(map(shown, tables))}"
         return
@@ -88,6 +93,8 @@ def _of_change(change: Change, tables: Mapping[str, frozenset[str]]) -> Iterator
             if column not in columns:
                 known = ", ".join(map(shown, sorted(columns)))
                 yield f"{name} names no column of its table.{nearest(column, columns)} Columns: {known}"
+    if compared and change.key and columns.issuperset(change.key) and not world.has_row(change.table, change.key):
+        yield "key finds no row of the world, so the rule can never hold"
 
 
 def _of_tools(
@@ -114,12 +121,11 @@ def _of_file(rule: FileRule) -> Iterator[str]:
         yield "exists is false, and a file that is not there has no text. Leave out contains and equals"
 
 
-def _of_text(rule: RegexRule | NumberRule | JsonSchemaRule | LengthRule) -> Iterator[str]:
+def _of_text(rule: NumberRule | JsonSchemaRule | LengthRule) -> Iterator[str]:
     match rule:
-        case RegexRule():
-            yield from _of_pattern(rule.value, groups=0)
         case NumberRule():
-            yield from _of_pattern(rule.value, groups=1)
+            if group_count(rule.value) == 0:
+                yield "value captures nothing. Put the number in parentheses, as in total: ([0-9.]+)"
             yield from _of_bounds("low", rule.low, "high", rule.high)
         case LengthRule():
             yield from _of_bounds("at_least", rule.at_least, "at_most", rule.at_most)
@@ -127,16 +133,6 @@ def _of_text(rule: RegexRule | NumberRule | JsonSchemaRule | LengthRule) -> Iter
             problem = problem_with_schema(rule.value)
             if problem is not None:
                 yield f"value {problem}"
-
-
-def _of_pattern(pattern: str, *, groups: int) -> Iterator[str]:
-    try:
-        found = group_count(pattern)
-    except ValueError as error:
-        yield f"value cannot be used: {str(error).rstrip('.')}"
-        return
-    if found < groups:
-        yield "value captures nothing. Put the number in parentheses, as in total: ([0-9.]+)"
 
 
 def _of_bounds(low: str, least: float | None, high: str, most: float | None) -> Iterator[str]:

@@ -16,6 +16,28 @@ RULES: Final[Mapping[str, type[BaseModel]]] = {
     get_args(rule.model_fields["kind"].annotation)[0]: rule for rule in get_args(get_args(Rule)[0])
 }
 """The rules by their kind."""
+_WANTED: Final[Mapping[str, str]] = {
+    "string_type": "text",
+    "string_too_short": "text of {min_length} or more characters",
+    "string_too_long": "text of at most {max_length} characters",
+    "string_pattern_mismatch": "1 to 64 letters, digits, _ and -",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "none_required": "null",
+    "literal_error": "{expected}",
+    "greater_than": "more than {gt:g}",
+    "greater_than_equal": "{ge:g} or more",
+    "less_than_equal": "at most {le:g}",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "too_short": "a list of {min_length} or more",
+    "dict_type": "an object",
+    "model_type": "an object",
+    "model_attributes_type": "an object",
+}
+"""What may stand at a place, by the kind of pydantic's complaint, whose own words are of Python."""
 _PARTS: Final[Mapping[str, type[BaseModel]]] = {
     "facts": Fact,
     "rubrics": Rubric,
@@ -32,17 +54,17 @@ Place = tuple[str | int, ...]
 
 
 class _Problem(NamedTuple):
+    """`said` is the sentence of a validator of ours, else empty; `wanted` what may stand there, where that is known."""
+
     place: Place
     type: str
-    message: str
+    said: str
+    wanted: str
 
 
 def sentences(error: ValidationError, given: Mapping[str, Any], model: type[BaseModel]) -> list[str]:
     """One sentence for each place that cannot be used, as "checks.2.query is missing"."""
-    problems = [
-        _Problem(_place(problem["loc"], problem["type"], given), problem["type"], problem["msg"])
-        for problem in error.errors(include_url=False, include_context=False, include_input=False)
-    ]
+    problems = [_problem(found, given) for found in error.errors(include_url=False, include_input=False)]
     by_place: dict[Place, list[_Problem]] = {}
     for problem in problems:
         by_place.setdefault(problem.place, []).append(problem)
@@ -51,10 +73,21 @@ def sentences(error: ValidationError, given: Mapping[str, Any], model: type[Base
     return [_sentence(by_place[place], given, model) for place in inner]
 
 
+def _problem(found: Any, given: Mapping[str, Any]) -> _Problem:
+    context, kind = found.get("ctx", {}), found["type"]
+    said = str(context["error"]).rstrip(".") if kind == "value_error" else ""
+    return _Problem(_place(found["loc"], kind, given), kind, said, _WANTED.get(kind, "").format_map(context))
+
+
 def nearest(name: str, allowed: Iterable[str]) -> str:
     """` Did you mean 'x'?`, or nothing."""
     near = difflib.get_close_matches(name[:100], list(allowed), n=1)
     return f" Did you mean {near[0]!r}?" if near else ""
+
+
+def ended(sentence: str) -> str:
+    """The sentence with its full stop, where it has no end yet."""
+    return sentence if sentence.endswith((".", "?", "!")) else f"{sentence}."
 
 
 def shown(name: str) -> str:
@@ -95,10 +128,11 @@ def _sentence(problems: list[_Problem], given: Mapping[str, Any], model: type[Ba
             return f"{name}.kind is none that is known.{_near_kind(first.place, given)} Allowed: {', '.join(RULES)}"
         case "extra_forbidden":
             return _unknown(first.place, name, given, model)
-    if len(problems) > 1:
-        return f"{name} cannot be used: it has none of the forms that are allowed there"
-    said = first.message.removeprefix("Value error, ").rstrip(".")
-    return f"{name} cannot be used: {said}" if name else f"it cannot be used: {said}"
+    said = next((problem.said for problem in problems if problem.said), None)
+    wanted = list(dict.fromkeys(problem.wanted for problem in problems))
+    if said is None and all(wanted):
+        return f"{name or 'it'} must be {' or '.join(wanted)}"
+    return f"{name or 'it'} cannot be used: {said or 'it has none of the forms that are allowed there'}"
 
 
 def _near_kind(place: Place, given: Any) -> str:

@@ -13,14 +13,15 @@ from misjudge_tools.episodes.toolbox import SHIPPED_TOOLS, tool_functions
 from misjudge_tools.suites.model import Tools, ToolSpec
 from misjudge_tools.suites.reading import refuse
 from misjudge_tools.suites.schemas import problem_with_parameters, unknown_names
-from misjudge_tools.suites.sentences import nearest, shown
+from misjudge_tools.suites.sentences import ended, nearest, shown
 
 WHERE_ALLOWED = "[allow] of the misjudge.toml that MISJUDGE_CONFIG names"
+OTHER_CHECKS = "check by what was called (tool_called), by http_status or by what was said"
 
 
 def refuse_tools(tools: Tools, allowed: Allowed, *, has_world: bool) -> None:
     """Raises InvalidInput for tools that cannot be used, or that the configuration does not allow."""
-    refuse(f"tools.json: {problem}." for problem in _problems(tools, allowed, has_world))
+    refuse(ended(f"tools.json: {problem}") for problem in _problems(tools, allowed, has_world))
     tool_functions(tools, allowed)
 
 
@@ -43,6 +44,11 @@ def _problems(tools: Tools, allowed: Allowed, has_world: bool) -> Iterator[str]:
         yield f"python names a module that may not be run. If you trust it, name it in python in {WHERE_ALLOWED}"
     if tools.python is not None and not has_world:
         yield "tools in Python need a world. Add world.sql or world.db"
+    if tools.http is not None and has_world:
+        yield (
+            "tools over HTTP have a world of their own and cannot change that of the suite. Remove world.sql or "
+            f"world.db and {OTHER_CHECKS}, or write the tools in Python"
+        )
     if tools.http is not None:
         yield from _problems_with_address(tools.http, allowed)
     for name, times in Counter(tool.name for tool in tools.tools).items():
