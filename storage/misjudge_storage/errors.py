@@ -13,6 +13,7 @@
     │   ├── AuthRefused       401 or 403
     │   ├── WrongAddress      404, a web page, or an answer that is not a chat completion
     │   ├── RequestRefused    400 and other 4xx: the model does not take this request
+    │   │   └── ModelNotOffered   the gateway does not know the model
     │   ├── ContextOverflow   the request is longer than the model's context
     │   ├── RateLimited       429 beyond the retries
     │   ├── Unreachable       no connection, or the connection broke

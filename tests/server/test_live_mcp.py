@@ -219,10 +219,10 @@ async def test_many_agents_are_told_of_within_the_size_that_clients_show(tmp_pat
         assert next(iter(result["agents"]))["agent"] in agents
         assert len(result["agents"]) + result.get("left_out", {}).get("agents", 0) == 50
         models = [f"{number:03}-{'long-name-of-a-model' * 18}" for number in range(50)]
+        against = [f"{models[0]}|{other}" for other in models[1:]]
         planned = await answer(
-            session, "run_pair", audit="more", suite="letters", agents=models, pairings=[f"{models[0]}|{other}" for other in models[1:]],
-            dry_run=True,
-        )  # fmt: skip
+            session, "run_pair", audit="more", suite="letters", agents=models, pairings=against, dry_run=True
+        )
     assert list(planned)[:2] == ["simulated", "marked"] and planned["run"]["state"] == "planned"
     assert planned["left_out"]["asked_at"] and planned["left_out_next"]
 

@@ -89,21 +89,12 @@ def assert_same(found: Sequence[dict[str, Any]], expected: Sequence[dict[str, An
 
 WINNERS: Any = st.sampled_from(["A", "B", "tie", None])
 CALLS: Any = st.dictionaries(st.tuples(st.sampled_from(["AB", "BA", None]), st.integers(0, 2)), WINNERS, max_size=7)
-REDUCED: Any = st.dictionaries(
-    st.integers(0, 2),
-    st.sampled_from(
-        [
-            ("scored", "A"),
-            ("scored", "B"),
-            ("scored", "tie"),
-            ("weak", "A"),
-            ("weak", "B"),
-            ("inconsistent", None),
-            ("unscored", None),
-        ]
-    ),
-    max_size=2,
-)
+_REDUCED: list[tuple[str, str | None]] = [
+    *(("scored", winner) for winner in ("A", "B", "tie")),
+    *(("weak", winner) for winner in ("A", "B")),
+    *((status, None) for status in ("inconsistent", "unscored")),
+]
+REDUCED: Any = st.dictionaries(st.integers(0, 2), st.sampled_from(_REDUCED), max_size=2)
 GAPS: Any = st.sampled_from([{}, {"reward_gap": 0.5, "gap_source": "ability", "ability_bucket": "wide"}])
 SCORES = st.none() | st.integers(0, 5)
 RARELY = st.sampled_from([False, False, False, True])
@@ -567,31 +558,6 @@ def test_pairs_share_the_cost_of_a_trajectory_they_both_use(shared: Store) -> No
     }
     pairs = {row["agent"]: row["pairs"] for row in joined_costs(shared, audit)}
     assert pairs == {"x": 2, "y": 1, "z": 2, "w": 1, "v": 1, "u": 1}
-
-
-@pytest.mark.parametrize("sides", [(False, False), (True, False), (False, True)])
-def test_a_row_is_simulated_where_its_judge_or_an_episode_is(shared: Store, sides: tuple[bool, bool]) -> None:
-    x, y = (episode(agent, simulated=made) for agent, made in zip("xy", sides, strict=True))
-    both = [verdict("A", order, judge=judge) for judge in (JUDGE, MADE_UP) for order in ("AB", "BA")]
-    audit = put(shared, pair("p1", x, y, *both), pair("p2", x, y, line=2))
-    put(shared, pair("p1", episode("x", simulated=True), None, verdict("A", "AB", judge=MADE_UP)))
-    of_real = int(any(sides))
-    assert {(row["pair_id"], row["judge"]): row["simulated"] for row in view(shared, "audit_pairs", audit)} == {
-        ("p1", "judge"): of_real,
-        ("p1", "made up"): 1,
-        ("p2", None): of_real,
-    }
-    calls = [(row["judge"], row["simulated"]) for row in view(shared, "pairwise", audit)]
-    assert sorted(calls) == [("judge", of_real)] * 2 + [("made up", 1)] * 2
-
-
-@pytest.mark.parametrize("name", ["audit_pairs", "pairwise"])
-def test_what_is_made_up_is_found_without_a_look_at_transcripts(shared: Store, name: str) -> None:
-    with shared.read() as connection:
-        query = f"EXPLAIN QUERY PLAN SELECT simulated FROM {name} WHERE audit_id = 'a' AND pair_id = 'p'"
-        plan = [step.detail for step in connection.exec_driver_sql(query)]
-    assert "SEARCH t USING COVERING INDEX trajectories_simulated (audit_id=? AND trajectory_id=?)" in plan
-    assert not [step for step in plan if step.startswith("SCAN") and step.split()[1] in {"t", "j", "p", "trajectories"}]
 
 
 def joined_costs(store: Store, audit: str) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import misjudge_storage
 import misjudge_tools
-from misjudge_tools.episodes.facts import number_of, told
+from misjudge_tools.episodes.facts import number_of, numbers_written, told
 from misjudge_tools.episodes.rules import Cell
 
 FULL_WIDTH = str.maketrans("0123456789.,-", "０１２３４５６７８９．，－")
@@ -360,16 +360,33 @@ def test_a_text_may_be_a_number_as_a_whole(text: str, number: str | None) -> Non
     assert number_of(text) == (None if number is None else Decimal(number))
 
 
+@pytest.mark.parametrize(
+    ("texts", "number"),
+    [
+        (["Hello there."], 0),
+        (["It is $1,299.50, or 1299 without cents."], 2),
+        (["5 of 5", "5"], 1),
+        (["March 14, 2026; 2026-03-14", "3月14日"], 2),
+        (["1,2,3,4"], 4),
+        (["O-4417 and AB12, 10:45, 1.2.3, 007"], 7),
+        (["三十, 三十一 and forty-one"], 3),
+    ],
+)
+def test_different_numbers_and_days_are_counted_however_they_stand_in_a_text(texts: list[str], number: int) -> None:
+    assert numbers_written(texts) == number
+
+
 HOSTILE = (
     "'1' * n", "'1,' * n", "'1.' * n", "'1 ' * n", "'1,111' * n", "'一' * n", "'一百' * n", "'3万' * n",
     "'1' * n + '万'", "'one ' * n", "'one hundred and ' * n", "'march ' * n", "'1月' * n", "'-' * n", "'o-' * n",
     "'a' * n", "'.' * n + 'x'", "'1:' * n", "'1/' * n", "'1a' * n", "' ' * n", "'百分之' * n",
+    "' '.join(map(str, range(n // 4)))", "','.join(map(str, range(n // 4)))", "'1,111,' * n", "'1.1,' * n",
 )  # fmt: skip
 
 TRY = """
-from misjudge_tools.episodes.facts import told
+from misjudge_tools.episodes.facts import numbers_written, told
 n = 150_000
-told(5, {text}), told("O-4417", {text}), told("2026-03-14", {text})
+told(5, {text}), told("O-4417", {text}), told("2026-03-14", {text}), numbers_written([{text}])
 """
 
 

@@ -181,9 +181,9 @@ async def test_a_limit_within_a_rollout_ends_the_run_and_resuming_pays_nothing_t
         for limit in range(1, sum(CALLS_OF_ONE.values())):
             at.relay.passed.clear()
             first = await at.run(**ONE_PAIR, audit=f"limit {limit}", max_calls=limit)
-            assert (first.run.state, len(at.relay.passed)) == ("cancelled", limit)
-            assert first.run.reason is not None
-            assert f"max_calls={limit} is used up ({limit} calls asked)" in first.run.reason
+            assert first.run.state == "cancelled" and 0 < len(at.relay.passed) <= limit
+            used_up = f"max_calls={limit} is used up ({limit} calls asked)" in (first.run.reason or "")
+            assert used_up or "max_calls leaves no room for another episode" in (first.run.reason or "")
             done = await on_run(at.deps, "resume", first.run.run, max_calls=1000)
             assert (done.state, Counter(at.relay.asked)) == ("done", CALLS_OF_ONE)
             nothing_was_paid_twice(at.relay)
@@ -222,16 +222,28 @@ async def test_a_reply_that_was_cut_off_or_refused_is_not_asked_for_again(
             assert again is not None and (again.a.end_reason, again.a.success) == (end, straight.a.success)
 
 
-async def test_money_ends_a_run_within_a_rollout_as_well(tmp_path: Path) -> None:
+async def test_money_ends_a_run_before_an_episode_that_would_not_end_within_it(tmp_path: Path) -> None:
     async with desk(tmp_path, key=KEY, tasks=4) as at:
         first = await at.run(max_usd=0.004)
         assert first.run.state == "cancelled"
-        assert first.run.reason is not None and "max_usd=0.004 is used up" in first.run.reason
-        cost = sum(use.cost or 0 for use in first.run.spent)
-        assert 0.004 <= cost < 0.02
+        assert first.run.reason is not None and "max_usd leaves no room for another episode" in first.run.reason
+        assert "so they are a sample" in first.run.reason
+        assert sum(use.cost or 0 for use in first.run.spent) <= 0.004
         done = await on_run(at.deps, "resume", first.run.run, max_usd=1)
         assert done.state == "done"
         nothing_was_paid_twice(at.relay)
+
+
+@pytest.mark.parametrize("limits", [{"max_calls": 60}, {"max_calls": 90}, {"max_tokens": 6_000}, {"max_usd": 0.008}])
+async def test_a_limit_cuts_no_episode_off_so_long_ones_are_not_left_out(
+    tmp_path: Path, limits: dict[str, float]
+) -> None:
+    async with desk(tmp_path, key=KEY, tasks=8) as at:
+        first = await at.run(**limits)
+        assert first.run.state == "cancelled" and "so they are a sample" in (first.run.reason or "")
+        assert 0 < first.run.done < first.run.total
+        begun = {log["trajectory_id"] for log in logs(at.deps, "role = 'agent'")}
+        assert len(begun) == count(at.deps.store, "trajectories")
 
 
 COST_BY_TASK = """
@@ -343,17 +355,14 @@ def takes_no_tools(seen: Seen) -> Any:
     return None
 
 
-async def test_a_model_that_takes_no_tools_is_an_error_of_the_agent(tmp_path: Path) -> None:
+async def test_a_model_that_takes_no_request_at_all_leaves_its_episodes_open(tmp_path: Path) -> None:
     async with desk(tmp_path, refuse=takes_no_tools) as at:
-        result = await at.run(**ONE_PAIR)
-        assert (result.run.state, len(at.relay.refused)) == ("done", 1)
-        assert result.pair is not None and result.pair.row is not None
-        assert (result.pair.b.end_reason, result.pair.b.success) == ("agent_error", False)
-        assert (result.pair.a.success, result.pair.row["gold_pref"]) == (True, "A")
-        (log,) = logs(at.deps, "error IS NOT NULL")
-        assert (log["error"], log["role"], log["reply_key"]) == ("RequestRefused", "agent", None)
-        agents = (await at.run()).agents
-        assert {agent.agent: agent.ends for agent in agents} == {"strong": {"finished": 2}, "weak": {"agent_error": 2}}
+        result = await at.run()
+        assert (result.run.state, len(at.relay.refused)) == ("failed", 2)
+        assert "2 calls got no usable reply, the last one: This model takes no tools" in (result.run.reason or "")
+        assert {log["error"] for log in logs(at.deps, "error IS NOT NULL")} == {"RequestRefused"}
+        assert {agent.agent: agent.ends for agent in result.agents} == {"strong": {"finished": 2}}
+        assert count(at.deps.store, "verdicts", "pair_id IS NOT NULL") == 0, "no judge is asked of half a pair"
 
 
 async def test_an_agent_that_is_refused_half_way_is_judged_by_what_it_did(tmp_path: Path) -> None:

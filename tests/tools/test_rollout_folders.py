@@ -4,7 +4,9 @@ import os
 import subprocess
 import sys
 import tempfile
+import textwrap
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -119,3 +121,99 @@ def test_folders_of_others_are_left_alone(temporary: Path) -> None:
         before = set(temporary.iterdir())
         sweep_folders()
         assert set(temporary.iterdir()) == before
+
+
+def nest(folder: Path, depth: int) -> None:
+    """Folders within each other with a file in each of them, made as programs do: one step down at a time."""
+    making = f"""
+        import os
+        for n in range({depth}):
+            os.mkdir("a-folder")
+            open("a file", "w").close()
+            os.chdir("a-folder")
+    """
+    program = textwrap.dedent(making)
+    subprocess.run([sys.executable, "-c", program], cwd=folder, check=True)
+
+
+@posix
+def test_folders_nested_beyond_any_limit_are_removed_with_few_open_files(temporary: Path) -> None:
+    resource = import_module("resource")  # which type checkers on Windows do not know
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        with rollout_folder() as folder:
+            nest(folder, 3000)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (64, hard))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert list(temporary.iterdir()) == []
+
+
+@posix
+def test_a_sweep_removes_folders_nested_beyond_any_limit(temporary: Path) -> None:
+    left = left_by_a_killed_process(temporary)
+    nest(left / "sub", 3000)
+    sweep_folders()
+    assert list(temporary.iterdir()) == []
+
+
+@posix
+def test_of_a_folder_that_a_link_took_the_place_of_only_the_link_is_removed(temporary: Path) -> None:
+    outside = temporary / "outside"
+    outside.mkdir()
+    (outside / "kept").write_text("x", encoding="utf-8")
+    outside.chmod(0o555)
+    with rollout_folder() as folder:
+        folder.rmdir()
+        folder.symlink_to(outside)
+    assert list(temporary.iterdir()) == [outside]
+    assert (outside / "kept").exists()
+    assert outside.stat().st_mode & 0o777 == 0o555
+
+
+def test_a_folder_that_is_gone_or_a_file_by_now_is_no_trouble(temporary: Path) -> None:
+    with rollout_folder() as gone, rollout_folder() as file:
+        gone.rmdir()
+        file.rmdir()
+        file.write_text("x", encoding="utf-8")
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_temporary_folder_that_cannot_be_read_is_not_swept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+    sweep_folders()
+    assert not (tmp_path / "missing").exists()
+
+
+UNREMOVABLE = """
+import os, sys, tempfile
+from pathlib import Path
+from misjudge_tools.episodes.folders import rollout_folder
+if os.getuid() == 0:
+    os.chown(tempfile.gettempdir(), 65534, 65534)
+    os.setgid(65534)
+    os.setuid(65534)
+with rollout_folder() as folder:
+    for name in ("shut", "unreadable/deep", "unreadable/deeper/deepest"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "file").write_text("x")
+    (folder / "unreadable" / "deeper").chmod(0o500)
+    (folder / "unreadable" / "deep").chmod(0)
+    (folder / "unreadable").chmod(0o300)
+    (folder / "shut").chmod(0)
+    folder.chmod(0)
+with rollout_folder() as folder:
+    (folder / "file").write_text("x")
+    folder.parent.chmod(0o500)
+print(*(found.name == folder.name and not list(found.iterdir()) for found in folder.parent.iterdir()))
+folder.parent.chmod(0o700)
+"""
+
+
+@posix
+def test_rights_that_were_taken_away_do_not_keep_a_folder_and_what_must_stay_is_no_trouble() -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as where:
+        os.chmod(where, 0o755)
+        environment = {**os.environ, "TMPDIR": where, "PYTHONPATH": os.pathsep.join(sys.path)}
+        done = subprocess.run([sys.executable, "-c", UNREMOVABLE], env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")

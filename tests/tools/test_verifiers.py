@@ -130,6 +130,43 @@ async def test_a_rule_holds_or_does_not(values: dict[str, Any], passed: bool) ->
     assert await checked(CONVERSATION, **values) is passed
 
 
+def listing(start: int, number: int) -> list[Message]:
+    """Two messages that name so many numbers in a row."""
+    half = start + number // 2
+    ranges = range(start, half), range(half, start + number)
+    return [agent(f"Your refund is one of {', '.join(map(str, numbers))}.") for numbers in ranges]
+
+
+DAYS = [agent(", ".join(f"2026-{n // 28 % 12 + 1:02}-{n % 28 + 1:02}" for n in range(300)))]
+
+
+@pytest.mark.parametrize(
+    ("messages", "facts", "holds"),
+    [
+        (listing(100, 199), [129], True),
+        (listing(100, 200), [129], False),
+        (listing(100, 200), ["O-129"], False),
+        (listing(100, 200), [["Rome", 129]], False),
+        (DAYS, ["2026-03-14"], False),
+        ([*DAYS, agent("It is 2026-03-14.")], ["2026-03-14"], False),
+        (listing(100, 200), ["your refund"], True),
+        (listing(100, 200), [["your refund", 129]], True),
+    ],
+)
+async def test_who_lists_hundreds_of_numbers_tells_none_of_them(
+    messages: list[Message], facts: list[Any], holds: bool
+) -> None:
+    assert await checked([*messages, agent("O-129: five.")], kind="says", facts=facts) is holds
+    assert await checked(messages, kind="not_says", facts=[129, "2026-03-14"]) is False
+
+
+async def test_how_many_numbers_there_are_is_asked_of_the_text_that_is_looked_at() -> None:
+    told = [*listing(100, 300), agent("Your refund is 129.")]
+    assert await checked(told, kind="says", facts=[129], where="answer") is True
+    part, _ = await verify([rule(kind="says", facts=[129])], "all", evidence(*told), NOTHING)
+    assert (part.passed, part.evidence) == (False, "so many numbers that none of them is told")
+
+
 async def test_an_agent_that_did_nothing_says_and_calls_nothing() -> None:
     for messages in ((), (user("Hello?"),), (user("Hello?"), agent("  "))):
         assert await checked(messages, kind="contains", value="Hello") is False

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from datetime import date
 from decimal import Decimal
 from functools import lru_cache
@@ -30,6 +31,7 @@ _ARABIC: Final = re.compile(
     r"(?>(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?)|(?<![\w.])\.\d++)"
     rf"(?![{_LETTER}]+\d|_)\s?(?P<scale>%|(?:k|m|bn|percent|thousand|million|billion)(?![a-z]))?"
 )
+_DIGITS: Final = re.compile(r"(?>\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?")
 _SCALES: Final = {
     "k": (1000,),
     "thousand": (1000,),
@@ -55,6 +57,29 @@ def told(fact: Cell, text: str) -> bool:
         return any(written.is_day(day) for written in _dates(text))
     return _name(fact).search(_plain_name(text)) is not None or (
         (number := number_of(fact)) is not None and number in _numbers(text)
+    )
+
+
+def holds_number(fact: Cell) -> bool:
+    """Whether it is a number, a day, or a name with a number in it: such a fact is hit by who lists enough of them."""
+    if isinstance(fact, str):
+        return _DIGITS.search(_plain(fact)) is not None or bool(_numbers(fact) or _dates(fact))
+    return fact is not None
+
+
+def numbers_written(texts: Iterable[str]) -> int:
+    """How many different numbers and days the texts hold together, also in codes, times and the like."""
+    return len(frozenset().union(*map(_written, texts)))
+
+
+@lru_cache(maxsize=32)
+def _written(text: str) -> frozenset[str | Decimal | WrittenDate | None]:
+    plain = without_dates(_plain(text))
+    return (
+        _dates(text)
+        | frozenset(_DIGITS.findall(CHINESE.sub(" ; ", plain)))
+        | {chinese(match["number"]) for match in CHINESE.finditer(plain)}
+        | {english(match[0]) for match in ENGLISH.finditer(plain)}
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import shutil
 import socket
 import sys
 import tempfile
@@ -15,6 +14,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
+from misjudge_tools.episodes.removal import remove_folder
 from misjudge_tools.episodes.rules import CommandRule, FileRule, Rule
 
 _NAME = re.compile(r"misjudge-rollout-(?P<host>[0-9a-f]{8})-(?P<pid>[0-9]{1,10})-[a-z0-9_]+")
@@ -34,19 +34,23 @@ def rollout_folder() -> Iterator[Path]:
     try:
         yield folder
     finally:
-        _remove(folder)
+        remove_folder(folder)
 
 
 def sweep_folders() -> None:
     """Removes the folders of this user's processes on this machine that are no more."""
-    for entry in os.scandir(tempfile.gettempdir()):
+    try:
+        entries = list(os.scandir(tempfile.gettempdir()))
+    except OSError:
+        return
+    for entry in entries:
         named = _NAME.fullmatch(entry.name)
         # Another container may share the folder: its processes cannot be seen from here.
         if named is None or named["host"] != _host():
             continue
         with suppress(OSError):
             if entry.is_dir(follow_symlinks=False) and _is_left(entry.stat(follow_symlinks=False), int(named["pid"])):
-                _remove(Path(entry.path))
+                remove_folder(Path(entry.path))
 
 
 @cache
@@ -73,16 +77,3 @@ def _alive(pid: int) -> bool:
     except PermissionError:
         return True
     return True
-
-
-def _remove(folder: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
-    if not folder.exists():
-        return
-    # A program may have taken the right to write away from folders that it made.
-    folder.chmod(0o700)
-    for at, folders, _ in os.walk(folder):
-        for name in folders:
-            if not os.path.islink(os.path.join(at, name)):
-                os.chmod(os.path.join(at, name), 0o700)
-    shutil.rmtree(folder, ignore_errors=True)

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 
 from misjudge_storage.types import Message
-from misjudge_tools.episodes.facts import number_of, told
+from misjudge_tools.episodes.facts import holds_number, number_of, numbers_written, told
 from misjudge_tools.episodes.json_answers import NoJson, fits, json_of
 from misjudge_tools.episodes.rules import (
     Cell,
@@ -22,6 +22,8 @@ from misjudge_tools.episodes.rules import (
 from misjudge_tools.episodes.told import Told
 from misjudge_tools.judging.patterns import Found, first_match
 
+MOST_NUMBERS = 200
+"""Different numbers and days: who writes more of them lists what might be right, and tells none."""
 _TOO_LONG = Told(None, "the pattern takes too long on this text; make it simpler")
 
 
@@ -37,11 +39,18 @@ def answer_of(messages: Sequence[Message]) -> str:
 
 def says(rule: SaysRule, messages: Sequence[Message]) -> Told:
     texts = said(messages, rule.where)
+    listed = numbers_written(texts) > MOST_NUMBERS
     missing = [
         place
         for place, entry in enumerate(rule.facts, 1)
-        if not any(_is_told(fact, texts) for fact in (entry if isinstance(entry, list) else [entry]))
+        if not any(
+            _is_told(fact, texts)
+            for fact in (entry if isinstance(entry, list) else [entry])
+            if not (listed and holds_number(fact))
+        )
     ]
+    if missing and listed:
+        return Told(False, "so many numbers that none of them is told")
     return Told(not missing, _listed("not told", missing) if missing else "all told")
 
 

@@ -22,6 +22,7 @@ from misjudge_storage.errors import InvalidInput
 from misjudge_storage.types import ToolCall
 from misjudge_tools.episodes.posting import PostFailed, host_allowed, post_json
 from misjudge_tools.episodes.settings import Allowed
+from misjudge_tools.episodes.turns import ToolsAway
 from misjudge_tools.episodes.world import ToolRefused, World
 from misjudge_tools.suites.model import ToolFault, Tools, ToolSpec
 
@@ -49,7 +50,10 @@ class Toolbox(Protocol):
     def specs(self) -> tuple[ToolSpec, ...]: ...
 
     async def call(self, call: ToolCall) -> str:
-        """The result as JSON text, `{"error": …}` where there is none. Calls are made one after the other."""
+        """The result as JSON text, `{"error": …}` where there is none. Calls are made one after the other.
+
+        Raises ToolsAway where the tools are at a server that is away.
+        """
         ...
 
 
@@ -114,6 +118,8 @@ class _Toolbox:
             except ToolRefused as refusal:
                 return _error(str(refusal))
             except PostFailed as failure:
+                if failure.away:
+                    raise ToolsAway(f"The server of the tools gave no result. {failure}") from None
                 _log.warning("A tool's server gave no result: %s", failure)
             except Exception as error:
                 _log.warning("A tool failed with %s.", type(error).__name__)

@@ -31,8 +31,18 @@ class AgentFailed(Exception):
     """The agent itself failed; the message is one sentence without its text."""
 
 
-class AgentAway(Exception):
-    """The agent could not be started or reached, which says nothing of it; the message is one sentence."""
+class Away(Exception):
+    """What an episode needs could not be started or reached, which says nothing of its agent; the message is one
+    sentence.
+    """
+
+
+class AgentAway(Away):
+    """It was the agent itself."""
+
+
+class ToolsAway(Away):
+    """It was the server of the tools."""
 
 
 class UserSimFailed(Exception):

@@ -62,6 +62,15 @@ class Spent(NamedTuple):
     usd: float = 0.0
 
 
+class Left(NamedTuple):
+    """What limits leave; without a limit everything."""
+
+    calls: float = math.inf
+    tokens: float = math.inf
+    usd: float = math.inf
+    seconds: float = math.inf
+
+
 class Reservation(NamedTuple):
     """A granted call, to be settled exactly once."""
 
@@ -117,7 +126,7 @@ class _Account:
         self, name: str, unit: Literal["USD", "tokens"], limit: float, spent: float, *, whole_run: bool = True
     ) -> None:
         self.whole_run = whole_run
-        self._name = name
+        self.name = name
         self._unit = unit
         self._stated = limit
         self._parts = PARTS_PER_USD if unit == "USD" else 1
@@ -146,6 +155,11 @@ class _Account:
         """Whether nothing is left."""
         return self._spent >= self._limit
 
+    @property
+    def left(self) -> float:
+        """What is left beside what is spent and reserved."""
+        return (self._limit - self._spent - self._reserved) / self._parts
+
     def take(self, role: Role, amount: int, room: _Room) -> None:
         self._in_flight[role] += 1
         self._reserved += amount
@@ -160,7 +174,7 @@ class _Account:
     def refusal(self) -> Refusal:
         counted = f"{self._spent / self._parts:.4g}" if self._unit == "USD" else self._spent
         where = "" if self.whole_run else " for this task"
-        stated = f"{self._name}={self._stated:.15g}"
+        stated = f"{self.name}={self._stated:.15g}"
         return Refusal(self.whole_run, f"{stated} is used up{where} ({counted} {self._unit} counted).")
 
 
@@ -216,10 +230,15 @@ class Ledger:
         """Whether every call is granted, whatever its estimate."""
         return self._budget.unlimited
 
-    @property
-    def calls_left(self) -> int | None:
-        """Calls that may still be asked; None where they are not limited."""
-        return None if self._budget.max_calls is None else max(self._budget.max_calls - self._calls, 0)
+    def left(self) -> Left:
+        """What the limits of the whole run still leave, without what calls in flight hold."""
+        of = {account.name: account.left for account in self._accounts}
+        return Left(
+            calls=math.inf if self._budget.max_calls is None else self._budget.max_calls - self._calls,
+            tokens=of.get("max_tokens", math.inf),
+            usd=of.get("max_usd", math.inf),
+            seconds=math.inf if self._end is None else self._end - self._clock.now(),
+        )
 
     async def reserve(self, role: Role, task_id: str, estimate: Estimate) -> Reservation | Refusal:
         """Leave for one call, or the limit that is reached; waits while a call in flight may still leave room."""

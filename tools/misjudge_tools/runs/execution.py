@@ -25,6 +25,7 @@ from misjudge_tools.judging.session import Judged
 from misjudge_tools.judging.showing import Shown
 from misjudge_tools.results import LIMIT_REACHED, record_uri
 from misjudge_tools.runs.budget import Budget, Estimate, Ledger, Refusal, Spent, refuse_unpriced
+from misjudge_tools.runs.episode_room import EpisodeRoom, EpisodeUse, NoRoom
 from misjudge_tools.runs.feed import Feed, Work
 from misjudge_tools.runs.outage import GatewayOutage, StoreOutage
 from misjudge_tools.runs.paid import Leave, LimitReached, Paid, RunEnding
@@ -39,8 +40,6 @@ MOST_ASKED = 3
 FIRST_REPLIES = 20
 MOST_UNREADABLE = 4
 """A judge of which more than 20 % of the first 20 replies cannot be read stops the run."""
-CALLS_OF_AN_EPISODE = 20
-"""About what an agent, its customer and the judges of its pairs ask."""
 UNKNOWN = Estimate(0, None)
 """Of a call that no limit asks about."""
 NOTHING = Used(0, 0.0)
@@ -83,6 +82,8 @@ class Execution:
         self._replies = _FirstReplies(self._run.audit, self._before.done)
         self._trouble: Exception | None = None
         self._limit: str | None = None
+        self._room = EpisodeRoom(ledger, clock)
+        self._cut_off = 0
         self._left_out: set[str] = set()
         self._lost = 0
         self._last_loss: GatewayError | None = None
@@ -91,21 +92,12 @@ class Execution:
         """Work until the plan is done, a limit is reached or the run is stopped. Raises what ended it early."""
         await self._write(partial(planned_pairs.make_pairs, run_id=self._run.run_id))
         async with asyncio.TaskGroup() as group:
-            for _ in range(min(self._at_once(), self._before.total - self._before.done)):
+            for _ in range(min(self._session.concurrency, self._before.total - self._before.done)):
                 group.create_task(self._do_cells())
         after = await asyncio.to_thread(self._progress)
         if self._trouble is not None and after.done < after.total:
             raise self._trouble
         return self._ended(after)
-
-    def _at_once(self) -> int:
-        """Cells in work at a time. Under a limit of calls as few episodes as it may see to their end: a hundred that
-        are half done are nothing to judge.
-        """
-        most, left = self._session.concurrency, self._ledger.calls_left
-        if self._session.rollouts is None or left is None:
-            return most
-        return min(most, max(2, left // CALLS_OF_AN_EPISODE))
 
     def _progress(self) -> run_progress.Progress:
         with self._store.read() as connection:
@@ -119,10 +111,7 @@ class Execution:
             return Ended("failed", f"no call got a usable reply, the last one: {self._last_loss}")
         if self._limit is not None:
             limit = self._ledger.refused() or Refusal(True, self._limit)
-            sample = f"{now.done} of {now.total} cells are done, tasks in random order, so they are a sample"
-            if not now.done:
-                sample = f"None of {now.total} cells is done"
-            return Ended("cancelled", f"{LIMIT_REACHED}{limit.reason} {sample}. Go on with a higher limit.")
+            return Ended("cancelled", f"{LIMIT_REACHED}{limit.reason} {self._sample(now)} Go on with a higher limit.")
         if self._stop.is_set():
             return Ended("cancelled", "stopped; resume it to go on")
         if self._lost:
@@ -136,6 +125,17 @@ class Execution:
                 "cancelled", "what is left waits for episodes that another run makes; resume it after that one"
             )
         return Ended("cancelled", "the cells that had failed are done; resume it for the others")
+
+    def _sample(self, now: run_progress.Progress) -> str:
+        """What the cells that are done stand for."""
+        if not now.done:
+            return f"None of {now.total} cells is done."
+        done = f"{now.done} of {now.total} cells are done, tasks in random order"
+        if not self._cut_off:
+            return f"{done}, so they are a sample."
+        return (
+            f"{done}, but {self._cut_off} episodes were cut off: such tend to be long, so the rest is no fair sample."
+        )
 
     async def _do_cells(self) -> None:
         try:
@@ -165,6 +165,7 @@ class Execution:
             else:
                 await self._judge(work, work.shown)
         except LimitReached as reached:
+            self._cut_off += work.shown is None
             self._refused(reached.refusal, work)
         except RunEnding:
             return
@@ -180,12 +181,20 @@ class Execution:
 
     async def _roll_out(self, work: Work) -> None:
         assert self._session.rollouts is not None
-        paid = Paid(self._leave, partial(self._save, work.cell), self._gateway_outage.answered)
-        made = await self._session.rollouts.ask(work.cell, paid)
-        await self._take(work, made)
+        try:
+            async with self._room.begun(work.cell.actor_id) as use:
+                leave, save = partial(self._leave, use=use), partial(self._save, work.cell)
+                made = await self._session.rollouts.ask(work.cell, Paid(leave, save, self._gateway_outage.answered))
+                use.whole = made.lost is None
+                await self._take(work, made)
+        except NoRoom as full:
+            self._limit = self._limit or str(full)
+            self._feed.only_judging()
 
     @asynccontextmanager
-    async def _leave(self, role: Role, task_id: str, estimate: Estimate) -> AsyncIterator[Leave]:
+    async def _leave(
+        self, role: Role, task_id: str, estimate: Estimate, *, use: EpisodeUse | None = None
+    ) -> AsyncIterator[Leave]:
         granted = await self._ledger.reserve(role, task_id, estimate)
         if isinstance(granted, Refusal):
             raise LimitReached(granted)
@@ -197,6 +206,8 @@ class Execution:
             yield leave
         finally:
             self._ledger.settle(granted, leave.used)
+            if use is not None:
+                use.add(leave.used, estimate)
 
     def _refused(self, refusal: Refusal, work: Work) -> None:
         if refusal.whole_run:

@@ -53,6 +53,7 @@ class Feed:
         self._last = 0
         self._read_all = False
         self._ended = False
+        self._judging_only = False
 
     @property
     def waits(self) -> bool:
@@ -63,9 +64,15 @@ class Feed:
         """Give out nothing more."""
         self._ended = True
 
+    def only_judging(self) -> None:
+        """Give out no further rollouts."""
+        self._judging_only = True
+        self._ready = deque(work for work in self._ready if work.shown is not None)
+
     def again(self, work: Work) -> None:
         """Put a cell that got no reply behind the others."""
-        self._ready.append(work)
+        if work.shown is not None or not self._judging_only:
+            self._ready.append(work)
 
     def arrived(self, subjects: Collection[str]) -> None:
         """What waited for these trajectories and pairs can be done."""
@@ -103,6 +110,8 @@ class Feed:
         self._read_all = not cells
         for cell in cells:
             subject = cell.pair_id or cell.trajectory_id
+            if subject is None and self._judging_only:
+                continue
             if subject is None:
                 self._ready.append(Work(cell, self._session.task_of(cell)))
             elif subject in stored:

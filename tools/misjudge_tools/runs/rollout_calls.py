@@ -56,6 +56,7 @@ class RolloutCalls:
         self._paid = paid
         self._replies = dict(replies)
         self._tokens: dict[Role, list[tuple[int | None, int | None]]] = {}
+        self._taken: set[Role] = {"success_check"}
 
     async def ask(self, call: Call, turn: int) -> Exchange:
         """The exchange. Raises CallLost, LimitReached or RunEnding, which end this try of the rollout."""
@@ -63,6 +64,7 @@ class RolloutCalls:
         key = digest("turn", [way.address, turn, call.model_dump()])
         known = self._replies.pop(key, None)
         if known is not None:
+            self._taken.add(call.role)
             self._count(call.role, known.input_tokens, known.output_tokens)
             return _exchange(known)
         most = upper_bound(sent_bytes(call), call.max_tokens or 0, way.pricing)
@@ -74,10 +76,19 @@ class RolloutCalls:
         for attempt in exchange.attempts:
             if attempt.error is None:
                 self._count(call.role, attempt.input_tokens, attempt.output_tokens)
-        if exchange.error is not None and not _ends_episode(exchange.error):
+        if exchange.error is not None and not self._ends_episode(call.role, exchange.error):
             raise CallLost(exchange.error)
+        self._taken.add(call.role)
         await self._paid.answered()
         return exchange
+
+    def _ends_episode(self, role: Role, error: GatewayError) -> bool:
+        """Whether the model will not take this request, though it took others before: then its role has failed.
+
+        One that takes none says nothing of the role: it was asked with a wrong name or parameter.
+        """
+        refused = isinstance(error, RequestRefused) and not error.stops_run
+        return not error.leaves_open or (refused and role in self._taken)
 
     def used(self, role: Role) -> tuple[int | None, int | None]:
         """Tokens in and out of a role in this rollout; None where a reply does not state them, or none was asked."""
@@ -109,11 +120,6 @@ class RolloutCalls:
             links = {"run_id": self._ref.run_id, "cell_id": self._ref.trajectory_id}
             rows.append(log_row(self._ref.audit_id, log, uuid4().hex, **links, trajectory_id=self._ref.trajectory_id))
         return tuple(rows)
-
-
-def _ends_episode(error: GatewayError) -> bool:
-    """Whether the model will never take this request: its role has failed, and asking again does not help."""
-    return not error.leaves_open or (isinstance(error, RequestRefused) and not error.stops_run)
 
 
 def _read_json(calls: tuple[ToolCall, ...], taken: Exchange | None) -> str | None:

@@ -27,7 +27,7 @@ from misjudge_tools.episodes.folders import needs_folder, rollout_folder
 from misjudge_tools.episodes.scripted import ScriptAgent, ScriptedUser, script_of
 from misjudge_tools.episodes.success_check import SuccessCheck
 from misjudge_tools.episodes.toolbox import Toolbox, open_toolbox
-from misjudge_tools.episodes.turns import Agent, AgentAway, User
+from misjudge_tools.episodes.turns import Agent, Away, User
 from misjudge_tools.episodes.user_sim import ModelUser
 from misjudge_tools.episodes.verifiers import Evidence, Outside, verify
 from misjudge_tools.episodes.world import World, differences
@@ -97,7 +97,7 @@ class RolloutSession:
             result = await self._made(cell, planned, calls)
         except CallLost as lost:
             return Judged(CellResult(None, ()), None, lost.error, NO_CALL)
-        except AgentAway as away:
+        except Away as away:
             return Judged(CellResult(None, ()), None, Unreachable(f"Agent {planned.agent.name!r}: {away}"), NO_CALL)
         return Judged(result, None, None, NO_CALL)
 
