@@ -46,9 +46,10 @@ async def desk(
 ) -> AsyncIterator[Desk]:
     """A desk whose waits take no time. `options` are those of `opened`."""
     suite = shop(where / "shop", tasks)
-    options = {"episodes": SHOP, "clock": VirtualClock(), **options}
+    options = {"episodes": SHOP, "clock": VirtualClock(), "concurrency": 8, **options}
     async with SimulatedServer(known=known(suite)) as server, Relay(server.base_url, refuse) as relay:
-        async with opened(where / "s.db", desk_models(relay.base_url, key), **options) as deps:
+        models = desk_models(relay.base_url, key, concurrency=options["concurrency"])
+        async with opened(where / "s.db", models, **options) as deps:
             yield Desk(deps, suite, relay)
 
 
@@ -222,13 +223,13 @@ async def test_a_reply_that_was_cut_off_or_refused_is_not_asked_for_again(
             assert again is not None and (again.a.end_reason, again.a.success) == (end, straight.a.success)
 
 
-async def test_money_ends_a_run_before_an_episode_that_would_not_end_within_it(tmp_path: Path) -> None:
+async def test_money_ends_a_run_without_cutting_an_episode_off(tmp_path: Path) -> None:
     async with desk(tmp_path, key=KEY, tasks=4) as at:
         first = await at.run(max_usd=0.004)
         assert first.run.state == "cancelled"
-        assert first.run.reason is not None and "max_usd leaves no room for another episode" in first.run.reason
+        assert first.run.reason is not None and "max_usd" in first.run.reason
         assert "so they are a sample" in first.run.reason
-        assert sum(use.cost or 0 for use in first.run.spent) <= 0.004
+        assert sum(use.cost or 0 for use in first.run.spent) < 0.006, "overshot by a call of each role at most"
         done = await on_run(at.deps, "resume", first.run.run, max_usd=1)
         assert done.state == "done"
         nothing_was_paid_twice(at.relay)
@@ -332,7 +333,8 @@ async def test_a_gateway_that_is_down_for_a_while_is_waited_for(tmp_path: Path) 
     def refuse(seen: Seen) -> Any:
         return status(503) if len(at.relay.passed) >= 30 and clock.now() < until else None
 
-    async with desk(tmp_path, tasks=6, refuse=refuse, clock=clock) as at:
+    # One at a time: no reply that was under way comes when the gateway is already taken to be away.
+    async with desk(tmp_path, tasks=6, refuse=refuse, clock=clock, concurrency=1) as at:
         result = await at.run(tasks=None)
         assert (result.run.state, result.run.reason) == ("done", None)
         assert Counter(at.relay.asked) == {role: 6 * calls for role, calls in CALLS_OF_ONE.items()}

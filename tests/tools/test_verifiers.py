@@ -134,7 +134,7 @@ def listing(start: int, number: int) -> list[Message]:
     """Two messages that name so many numbers in a row."""
     half = start + number // 2
     ranges = range(start, half), range(half, start + number)
-    return [agent(f"Your refund is one of {', '.join(map(str, numbers))}.") for numbers in ranges]
+    return [agent(f"Your refund is either {', '.join(map(str, numbers))}.") for numbers in ranges]
 
 
 DAYS = [agent(", ".join(f"2026-{n // 28 % 12 + 1:02}-{n % 28 + 1:02}" for n in range(300)))]

@@ -18,7 +18,7 @@ from misjudge_tools.runs.outcomes import outcome_of_run
 from misjudge_tools.runs.planning import budget_of, set_limits
 from misjudge_tools.runs.report import carry_out, run_report, standing, watch
 from misjudge_tools.runs.sessions import recast
-from misjudge_tools.runs.spec import RunSpec
+from misjudge_tools.runs.spec import read_spec
 
 SHOWN = 20
 
@@ -81,7 +81,7 @@ def _set_limits(run_id: str, request: RunsRequest, deps: Deps) -> None:
     wanted = budget_of(request)
     with deps.store.write() as connection:
         run = run_records.read_run(connection, run_id)
-        spec = RunSpec.model_validate_json(run.request_json)
+        spec = read_spec(run.request_json, run.run_id)
         cast = None
         if spec.rollouts is not None and not wanted.unlimited:
             cast = recast(spec.rollouts, deps.episodes, deps.models, deps.roots)

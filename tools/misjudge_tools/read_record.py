@@ -20,7 +20,7 @@ from misjudge_tools.deps import Deps
 from misjudge_tools.requests import RecordRequest
 from misjudge_tools.results import MARK, MARK_EPISODES, SCHEME, RecordPage, judged_mark, marks, record_uri
 from misjudge_tools.runs.report import run_report
-from misjudge_tools.runs.spec import RunSpec, run_marks
+from misjudge_tools.runs.spec import read_spec, run_marks
 
 SHORT = 300
 """Bytes of JSON up to which a field is never cut."""
@@ -108,7 +108,7 @@ def _find(parts: Sequence[str], request: RecordRequest, connection: Connection, 
         case ["audits"]:
             return _audits(connection, request.cursor)
         case ["runs", run_id]:
-            spec = RunSpec.model_validate_json(run_records.read_run(connection, run_id).request_json)
+            spec = read_spec(run_records.read_run(connection, run_id).request_json, run_id)
             return _Found(run_report(store, run_id).model_dump(), run_marks(spec))
         case ["audits", name]:
             return _audit(connection, judging_records.read_audit(connection, name).audit_id)

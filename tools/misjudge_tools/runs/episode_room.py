@@ -7,6 +7,7 @@ is. What an episode takes is learnt for each agent from those that ended: the mo
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -85,7 +86,7 @@ class EpisodeRoom:
         use, mine = EpisodeUse(), self._agents.setdefault(agent, _Agent())
         async with self._changed:
             while (lacking := self._lacking(mine)) is not None and self._anything:
-                if not any(one.under_way for one in self._agents.values()):
+                if not self._under_way:
                     raise NoRoom(f"{lacking} leaves no room for another episode.")
                 await self._changed.wait()
             mine.under_way.append(use)
@@ -101,6 +102,16 @@ class EpisodeRoom:
                 mine.under_way.remove(use)
                 self._changed.notify_all()
 
+    async def beside(self) -> None:
+        """Until a call that is of no episode leaves those under way what they need."""
+        async with self._changed:
+            while self._under_way and self._short_of(None) is not None:
+                await self._changed.wait()
+
+    @property
+    def _under_way(self) -> bool:
+        return any(one.under_way for one in self._agents.values())
+
     @property
     def _anything(self) -> bool:
         return any(one.ended or one.under_way for one in self._agents.values())
@@ -108,15 +119,21 @@ class EpisodeRoom:
     def _lacking(self, mine: _Agent) -> str | None:
         """The limit that has no room for another episode of this agent, None where all have."""
         left = self._ledger.left()
+        if not mine.learnt and mine.under_way and min(left.tokens, left.usd) < math.inf:
+            return "max_usd" if left.usd < math.inf else "max_tokens"
+        return self._short_of(mine)
+
+    def _short_of(self, mine: _Agent | None) -> str | None:
+        """The limit that is too low for the episodes under way and another one of this agent; None: all will do."""
+        left = self._ledger.left()
         if left == Left():
             return None
-        if not mine.learnt and mine.under_way and min(left.tokens, left.usd) < float("inf"):
-            return "max_usd" if left.usd < float("inf") else "max_tokens"
         return next((name for name, there, wanted in self._needed(mine, left) if MARGIN * wanted > there), None)
 
-    def _needed(self, mine: _Agent, left: Left) -> list[tuple[str, float, float]]:
+    def _needed(self, mine: _Agent | None, left: Left) -> list[tuple[str, float, float]]:
         """By limit: what is left, and what the episodes under way and another one may still take."""
-        calls, tokens, usd = float(mine.calls), mine.most.tokens, mine.most.usd
+        another = EpisodeUse() if mine is None else mine.most
+        calls, tokens, usd = 0.0 if mine is None else float(mine.calls), another.tokens, another.usd
         for one in self._agents.values():
             for use in one.under_way:
                 calls += max(one.calls - use.calls, 0)
@@ -126,5 +143,5 @@ class EpisodeRoom:
             ("max_calls", left.calls, calls),
             ("max_tokens", left.tokens, tokens),
             ("max_usd", left.usd, usd),
-            ("deadline_s", left.seconds, mine.most.seconds),
+            ("deadline_s", left.seconds, another.seconds),
         ]

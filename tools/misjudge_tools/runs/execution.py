@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 from typing import NamedTuple, TypeVar
 
@@ -173,6 +173,7 @@ class Execution:
     async def _judge(self, work: Work, shown: Shown) -> None:
         judge = self._session.judge_of(work.cell)
         estimate = UNKNOWN if self._ledger.unlimited else judge.estimate(shown)
+        await self._room.beside()
         async with self._leave("judge", work.task_id, estimate) as leave:
             judged = await judge.ask(work.cell, shown)
             leave.used = judged.used
@@ -180,11 +181,13 @@ class Execution:
             await self._take(work, judged)
 
     async def _roll_out(self, work: Work) -> None:
-        assert self._session.rollouts is not None
+        rollouts = self._session.rollouts
+        assert rollouts is not None
+        free = not rollouts.asks_models(work.cell)
         try:
-            async with self._room.begun(work.cell.actor_id) as use:
+            async with nullcontext(EpisodeUse()) if free else self._room.begun(work.cell.actor_id) as use:
                 leave, save = partial(self._leave, use=use), partial(self._save, work.cell)
-                made = await self._session.rollouts.ask(work.cell, Paid(leave, save, self._gateway_outage.answered))
+                made = await rollouts.ask(work.cell, Paid(leave, save, self._gateway_outage.answered))
                 use.whole = made.lost is None
                 await self._take(work, made)
         except NoRoom as full:

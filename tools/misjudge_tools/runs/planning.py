@@ -25,7 +25,7 @@ from misjudge_tools.runs.budget import Budget, refuse_unpriced
 from misjudge_tools.runs.expected import expected_use, most_paid_calls, pricings_of
 from misjudge_tools.runs.plan import minus_stored
 from misjudge_tools.runs.rollout_plan import Cast
-from misjudge_tools.runs.spec import RunSpec, judges_named, run_marks
+from misjudge_tools.runs.spec import RunSpec, judges_named, read_spec, run_marks
 
 FREE_CALLS = 200
 """More planned calls than this to a gateway that may cost money need `max_calls` or `max_usd`."""
@@ -188,7 +188,7 @@ def _attach(
     if not run.live:  # what works on it keeps the limits it began with
         set_limits(connection, run, budget)
     mine = run_records.cell_ids(connection, run_id)
-    same = run.operation == operation and RunSpec.model_validate_json(run.request_json) == plan.spec
+    same = run.operation == operation and read_spec(run.request_json, run.run_id) == plan.spec
     if not same or any(cell.cell_id not in mine for cell in open_cells):
         raise Conflict(
             f"This request_key belongs to run {run_id}, which has another plan. Use a new key, or leave it out."

@@ -20,7 +20,7 @@ from misjudge_storage.run_records import RunRow
 from misjudge_storage.tables import utc_now
 from misjudge_tools.deps import Deps
 from misjudge_tools.results import ErrorSeen, RoleUse, RunReport, StageDone, VerdictShown
-from misjudge_tools.runs.spec import RunSpec, judges_named, run_marks
+from misjudge_tools.runs.spec import judges_named, read_spec, run_marks
 
 OPEN_STATES = frozenset({"queued", "running"})
 RESUMABLE = frozenset({"lost", "failed", "cancelled", "queued"})
@@ -44,7 +44,7 @@ def _report(connection: Connection, run: RunRow) -> RunReport:
     # Another run may have stored the last of its cells: then nothing is left to resume.
     ended = progress.done == progress.total and run.state in RESUMABLE and run.state != "queued"
     working = run.state == "running"
-    spec = RunSpec.model_validate_json(run.request_json)
+    spec = read_spec(run.request_json, run.run_id)
     return RunReport(
         run=run.run_id,
         audit=run.audit,

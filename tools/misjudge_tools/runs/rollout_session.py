@@ -82,6 +82,10 @@ class RolloutSession:
         """What each model that is asked costs."""
         return [way.pricing for way in self._hands.ways.values()]
 
+    def asks_models(self, cell: PlannedCell) -> bool:
+        """Whether the rollout makes calls at all."""
+        return bool(self._asked(self.key(cell)))
+
     def key(self, cell: PlannedCell) -> Rollout:
         """The rollout that a cell stands for."""
         return self._rollouts[cell.cell_id]
@@ -103,19 +107,21 @@ class RolloutSession:
 
     async def _calls(self, cell: PlannedCell, planned: Rollout, paid: Paid) -> RolloutCalls:
         user, language = self._cast.user, self._cast.stage.language
-        asked: dict[Role, Asking | None] = {
-            "agent": planned.agent.asking,
-            "user_sim": user.asking,
-            "success_check": self._hands.checker,
-        }
-        ways: dict[Role, OpenGateway] = {
-            role: self._hands.ways[asking.choice] for role, asking in asked.items() if asking is not None
-        }
+        ways = {role: self._hands.ways[asking.choice] for role, asking in self._asked(planned).items()}
         prompts: dict[Role, PromptTemplate] = {"success_check": load_prompt("success_check", language)}
         if user.template is not None:
             prompts["user_sim"] = user.template
         ref = RolloutRef(self._audit.audit_id, self._run_id, cell.cell_id, planned.task.task_id)
         return RolloutCalls(ref, ways, prompts, paid, await asyncio.to_thread(self._replies, cell.cell_id))
+
+    def _asked(self, planned: Rollout) -> dict[Role, Asking]:
+        """The models that a rollout asks, by role."""
+        asked: dict[Role, Asking | None] = {
+            "agent": planned.agent.asking,
+            "user_sim": self._cast.user.asking,
+            "success_check": self._hands.checker,
+        }
+        return {role: asking for role, asking in asked.items() if asking is not None}
 
     def _replies(self, trajectory_id: str) -> dict[str, judging_records.StoredCall]:
         with self._store.read() as connection:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
+from misjudge_storage.errors import InvalidInput
 from misjudge_storage.judging_records import StoredReply
 from misjudge_storage.run_records import PlannedCell
 from misjudge_tools.gateway.pricing import Pricing
@@ -36,7 +37,9 @@ class RunSession:
         return mine if self.rollouts is None else [*mine, *self.rollouts.pricings]
 
     def judge_of(self, cell: PlannedCell) -> JudgingSession:
-        """The judge that a cell asks."""
+        """The judge that a cell asks. Raises InvalidInput where the run was changed and names none."""
+        if cell.actor_id not in self._judges:
+            raise InvalidInput("The run's plan names a judge that its specification does not have. Begin it anew.")
         return self._judges[cell.actor_id]
 
     def task_of(self, cell: PlannedCell) -> str:
@@ -66,4 +69,4 @@ class RunSession:
         groups: defaultdict[str, list[PlannedCell]] = defaultdict(list)
         for cell in cells:
             groups[cell.actor_id].append(cell)
-        return [(self._judges[judge_id], mine) for judge_id, mine in groups.items()]
+        return [(self.judge_of(mine[0]), mine) for mine in groups.values()]

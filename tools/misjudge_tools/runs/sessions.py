@@ -21,7 +21,7 @@ from misjudge_tools.profiles import ModelSettings
 from misjudge_tools.runs.rollout_plan import Cast, checker_of
 from misjudge_tools.runs.rollout_session import RolloutSession, Stagehands
 from misjudge_tools.runs.run_session import RunSession
-from misjudge_tools.runs.spec import RolloutSpec, RunSpec
+from misjudge_tools.runs.spec import RolloutSpec, RunSpec, read_spec
 from misjudge_tools.runs.worker import OpenSession
 from misjudge_tools.suites.loading import load_suite
 
@@ -42,7 +42,7 @@ def session_opener(
 
     @asynccontextmanager
     async def open_session(run: RunRow) -> AsyncIterator[RunSession]:
-        spec = RunSpec.model_validate_json(run.request_json)
+        spec = read_spec(run.request_json, run.run_id)
         with store.read() as connection:
             audit = judging_records.read_audit(connection, run.audit)
         async with Ways(models, gateways) as ways:
@@ -97,4 +97,6 @@ def recast(spec: RolloutSpec, episodes: EpisodeSettings, models: ModelSettings, 
                 "Put its model, prompt and parameters back, or begin another audit."
             )
     by_id = {task.task_id: task for task in suite.tasks}
+    if not set(spec.tasks) <= by_id.keys():
+        raise InvalidInput(f"The run names tasks that the suite {suite.name} does not have. Begin it anew.")
     return Cast(stage, tuple(by_id[task_id] for task_id in spec.tasks), agents, user, spec.trials)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
+from misjudge_storage.errors import InvalidInput
 from misjudge_storage.types import Name, Value
 from misjudge_tools.judging.choice import JudgingSpec, label_of
 from misjudge_tools.results import MARK, MARK_EPISODES, marks
@@ -33,7 +34,7 @@ class RolloutSpec(Value):
     language: Literal["en", "zh"]
     tasks: tuple[Name, ...]
     agents: tuple[AgentSpec, ...]
-    trials: Annotated[int, Field(ge=1)]
+    trials: Annotated[int, Field(ge=1, le=100)]
     seed: int
     user: str | None = None
 
@@ -50,6 +51,16 @@ def run_marks(spec: RunSpec) -> str | None:
     judged = any(judge.simulated for judge in spec.judges)
     made = spec.rollouts is not None and any(agent.simulated for agent in spec.rollouts.agents)
     return marks(MARK if judged else None, MARK_EPISODES if made else None)
+
+
+def read_spec(stored: str, run_id: str) -> RunSpec:
+    """What a run does, from what is stored with it. Raises InvalidInput where that cannot be read."""
+    try:
+        return RunSpec.model_validate_json(stored)
+    except ValidationError:
+        raise InvalidInput(
+            f"What run {run_id} was to do cannot be read: it was changed, or another version wrote it. Begin it anew."
+        ) from None
 
 
 def judges_named(spec: RunSpec) -> str:
