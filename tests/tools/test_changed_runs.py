@@ -1,4 +1,4 @@
-"""A run whose stored specification was changed behind the product's back is refused in a sentence, and starts nothing."""
+"""A run whose stored specification was changed from outside is refused in a sentence, and starts nothing."""
 
 from __future__ import annotations
 

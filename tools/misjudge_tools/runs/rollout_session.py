@@ -107,7 +107,8 @@ class RolloutSession:
 
     async def _calls(self, cell: PlannedCell, planned: Rollout, paid: Paid) -> RolloutCalls:
         user, language = self._cast.user, self._cast.stage.language
-        ways = {role: self._hands.ways[asking.choice] for role, asking in self._asked(planned).items()}
+        asked = self._asked(planned)
+        ways: dict[Role, OpenGateway] = {role: self._hands.ways[asking.choice] for role, asking in asked.items()}
         prompts: dict[Role, PromptTemplate] = {"success_check": load_prompt("success_check", language)}
         if user.template is not None:
             prompts["user_sim"] = user.template
