@@ -7,11 +7,13 @@ import os
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from typing import Any, NoReturn, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from misjudge_server.complaints import complaint
+from misjudge_server.signals import exit_code, let_signals_end, take_signals
 from misjudge_server.terminal import json_text
 from misjudge_storage.errors import InvalidInput, RunStopped
 from misjudge_tools.deps import Deps
@@ -19,7 +21,6 @@ from misjudge_tools.results import LIMIT_REACHED, RunReport
 
 R = TypeVar("R")
 Q = TypeVar("Q", bound=BaseModel)
-STOPPED = 130
 SCHEMA = 1
 TO_THE_END_S = 10.0**8
 """At the command line a run is waited for, however long it takes."""
@@ -34,32 +35,38 @@ def request_of(model: type[Q], **given: Any) -> Q:
 
 
 def carry_out(work: Callable[[Deps], Awaitable[R]]) -> R:
-    """Run one piece of work on the store in force; what is in flight when it ends early is drained."""
+    """Run one piece of work on the store in force; what is in flight when Ctrl-C or a signal ends it is drained."""
     from misjudge_server.deps import build_deps, close_deps
     from misjudge_server.settings import load_settings
 
+    taken: list[signal.Signals] = []
+
     async def inside() -> R:
+        take_signals(taken)
         deps = build_deps(load_settings(), confined=False)
         try:
             return await work(deps)
         except asyncio.CancelledError:
-            signal.signal(signal.SIGINT, signal.SIG_DFL)  # a second Ctrl-C does not wait
+            let_signals_end()
             runs = deps.worker.active
             await close_deps(deps)
-            _leave(runs)
+            _leave(runs, exit_code(taken))
         finally:
             await close_deps(deps)
 
-    return asyncio.run(inside())
+    try:
+        return asyncio.run(inside())
+    except asyncio.CancelledError:  # a signal came when the work was over and the store was being closed
+        _leave((), exit_code(taken))
 
 
-def _leave(runs: Sequence[str]) -> NoReturn:
-    """End after Ctrl-C without waiting for threads: an import that is not committed is undone."""
+def _leave(runs: Sequence[str], code: int) -> NoReturn:
+    """End without waiting for threads: an import that is not committed is undone."""
     again = "; ".join(f"misjudge runs resume {run}" for run in runs) or "the same command again"
-    print(f"misjudge: stopped; what was stored stays. Go on with: {again}", file=sys.stderr)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(STOPPED)
+    with suppress(OSError):  # after SIGHUP there may be no terminal any more
+        print(f"misjudge: stopped; what was stored stays. Go on with: {again}", file=sys.stderr, flush=True)
+        sys.stdout.flush()
+    os._exit(code)
 
 
 def show(result: BaseModel, as_json: bool) -> None:

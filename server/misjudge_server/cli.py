@@ -51,7 +51,9 @@ app.command("suite")(cli_suite.suite)
 
 
 def run() -> None:
-    """Run the command line. Exit code 0, 1 for an error said in one sentence, 2 for wrong usage, 130 after Ctrl-C."""
+    """Run the command line. Exit code 0, 1 for an error said in one sentence, 2 for wrong usage, 130 after Ctrl-C,
+    143 after SIGTERM.
+    """
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
     set_up_logging()

@@ -19,6 +19,7 @@ from misjudge_tools.summary.assemble import SEVERAL
 from misjudge_tools.summary.values import (
     AuditSummary,
     Bucket,
+    CostSection,
     PairCounts,
     ProvenanceSection,
     RankingSection,
@@ -210,8 +211,9 @@ def _cost_lines(sections: Sections) -> list[tuple[str, str]]:
             (f"tokens, {role}", f"{use.input_tokens or 0} in, {use.output_tokens or 0} out, {use.calls} requests")
         )
     if sections.cost is not None:
-        sources = sections.cost.price_sources
-        lines.extend((f"cost, {role}", _money(cost, sources[role])) for role, cost in sections.cost.by_role.items())
+        roles = sections.tokens.by_role if sections.tokens else {}
+        calls = {role: use.calls for role, use in roles.items()}
+        lines.extend((f"cost, {role}", _cost(sections.cost, role, calls.get(role))) for role in sections.cost.by_role)
     return lines
 
 
@@ -225,10 +227,14 @@ def _provenance(found: ProvenanceSection) -> str:
     return ", ".join(f"{number} {name}" for name, number in parts.items() if number)
 
 
-def _money(cost: float | None, sources: Sequence[str]) -> str:
+def _cost(found: CostSection, role: str, calls: int | None) -> str:
+    """What is known of the cost of a role; what is not is never 0."""
+    cost, sources, unpriced = found.by_role[role], found.price_sources[role], found.calls_without_price[role]
     if cost is None:
         return f"unknown ({'usage not stated' if sources else 'no price'})"
-    return f"{cost:.4f} USD (price: {', '.join(sources) or 'not stated'})"
+    of = "" if calls is None else f" of {calls}"
+    missing = f", unknown for {unpriced}{of} calls" if unpriced else ""
+    return f"{cost:.4f} USD{missing} (price: {', '.join(sources) or 'not stated'})"
 
 
 def _buckets_table(buckets: tuple[Bucket, ...]) -> Table:

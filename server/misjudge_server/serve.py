@@ -16,6 +16,7 @@ from mcp.server.stdio import stdio_server
 
 from misjudge_server.app import LazyDeps, build_app
 from misjudge_server.logs import set_up_logging
+from misjudge_server.signals import ending_signals
 
 if TYPE_CHECKING:
     from anyio import AsyncFile
@@ -24,9 +25,9 @@ HALF = re.compile("[\ud800-\udfff]")
 
 
 def serve() -> None:
-    """Serve until stdin closes, SIGTERM or Ctrl-C, then drain the calls in flight. A second signal ends it at once.
+    """Serve until stdin closes, SIGTERM, SIGHUP or Ctrl-C, then drain the calls in flight.
 
-    Only protocol messages reach stdout; logs go to stderr.
+    A second signal ends it at once. Only protocol messages reach stdout; logs go to stderr.
     """
     set_up_logging()
     asyncio.run(_serve())
@@ -36,7 +37,7 @@ async def _serve() -> None:
     deps = LazyDeps()
     server = build_app(deps)
     lines = _Lines()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in (signal.SIGINT, *ending_signals()):
         signal.signal(number, lines.stop)
     stdin = cast("AsyncFile[str]", lines)  # of which the SDK uses no more than its lines
     try:

@@ -25,7 +25,7 @@ TAOTOKEN_BASE_URL={base_url}
 TAOTOKEN_API_KEY={key}
 CANDIDATE_MODEL=diligent SIM_USER_MODEL=simulated-user TAOTOKEN_JUDGE_MODEL=simulated-judge
 Agents of set skill on the suite {suite}: diligent, hasty, smooth_talker, padder, refuser, flaky:0.6; \
-any other name is right in {skill:g} of the tasks."""
+any other name is right in {share} of the tasks."""
 
 
 class SimulateRequest(Value):
@@ -77,10 +77,14 @@ async def _serve(request: SimulateRequest, suite: str, known: Repertoire) -> Non
     ) as server:
         told = asyncio.Event()
         _stop_on_signals(told)
-        said = SAID.format(base_url=server.base_url, key=SIMULATED_KEY, suite=suite, skill=request.skill)
+        said = SAID.format(base_url=server.base_url, key=SIMULATED_KEY, suite=suite, share=_share(request.skill))
         print(plain(said), flush=True)
         await told.wait()
     print("misjudge: the simulated gateway has ended.", file=sys.stderr)
+
+
+def _share(skill: float) -> str:
+    return {0.0: "none", 1.0: "all"}.get(skill, f"{100 * skill:g} %")
 
 
 def _stop_on_signals(told: asyncio.Event) -> None:

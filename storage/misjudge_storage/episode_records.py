@@ -16,7 +16,8 @@ class AgentEpisodes(NamedTuple):
     """Episodes of one agent. `success` holds the successes among those of known outcome, as sums over tasks.
 
     `ends` and `flags` count how they ended and what simulated users did wrong, the most frequent first. `simulated`:
-    whether any of them is made up. `trouble` is the most frequent error that ended one.
+    whether any of them is made up. `trouble` is the most frequent error that ended one, `own_trouble` that of those
+    which the agent itself made. `made`: how many were made by runs, not imported.
     """
 
     agent: str
@@ -26,13 +27,20 @@ class AgentEpisodes(NamedTuple):
     flags: dict[str, int]
     simulated: bool
     trouble: str | None
+    own_trouble: str | None
+    made: int
 
 
 class _Ends(NamedTuple):
     ends: Counter[str]
     troubles: Counter[str]
+    own_troubles: Counter[str]
     flags: Counter[str]
     simulated: bool
+    made: int
+
+
+_NONE = _Ends(Counter(), Counter(), Counter(), Counter(), False, 0)
 
 
 NOTHING_KNOWN = Sums(0, 0, 0, 0, 0, 0)
@@ -57,6 +65,8 @@ def agent_episodes(connection: Connection, audit_id: str) -> list[AgentEpisodes]
             _ordered(found.flags),
             found.simulated,
             next(iter(_ordered(found.troubles)), None),
+            next(iter(_ordered(found.own_troubles)), None),
+            found.made,
         )
         for agent, found in sorted(_ends(connection, audit_id).items())
     ]
@@ -79,18 +89,23 @@ def _success(connection: Connection, audit_id: str) -> dict[str, Sums]:
 
 def _ends(connection: Connection, audit_id: str) -> dict[str, _Ends]:
     query = text("""
-        SELECT agent, end_reason, trouble, flags_json, simulated, COUNT(*) AS number FROM trajectories
+        SELECT agent, end_reason, trouble, flags_json, simulated, COUNT(*) AS number, COUNT(setup_json) AS made
+        FROM trajectories
         WHERE audit_id = :audit GROUP BY agent, end_reason, trouble, flags_json, simulated
     """)
     found: dict[str, _Ends] = {}
     for row in connection.execute(query, {"audit": audit_id}):
-        ends, troubles, flags, simulated = found.get(row.agent, _Ends(Counter(), Counter(), Counter(), False))
-        if row.trouble:
-            troubles[row.trouble] += row.number
-        ends[row.end_reason or "not stated"] += row.number
-        for flag in json.loads(row.flags_json or "[]"):
-            flags[flag] += row.number
-        found[row.agent] = _Ends(ends, troubles, flags, simulated or bool(row.simulated))
+        before = found.get(row.agent, _NONE)
+        number: int = row.number
+        troubles = Counter({row.trouble: number} if row.trouble else {})
+        found[row.agent] = _Ends(
+            before.ends + Counter({row.end_reason or "not stated": number}),
+            before.troubles + troubles,
+            before.own_troubles + (troubles if row.end_reason == "agent_error" else Counter()),
+            before.flags + Counter(dict.fromkeys(json.loads(row.flags_json or "[]"), number)),
+            before.simulated or bool(row.simulated),
+            before.made + row.made,
+        )
     return found
 
 

@@ -89,7 +89,7 @@ async def test_it_says_what_to_set_answers_and_ends_once_on_a_signal(suite: Path
         assert first.startswith(f"SIMULATED gateway at {base_url}")
         assert key == "TAOTOKEN_API_KEY=simulated"
         assert models == "CANDIDATE_MODEL=diligent SIM_USER_MODEL=simulated-user TAOTOKEN_JUDGE_MODEL=simulated-judge"
-        assert "haiku" in agents
+        assert "haiku" in agents and agents.endswith("any other name is right in all of the tasks.")
         diligent, refuser = await ask(base_url, "diligent"), await ask(base_url, "refuser")
         assert (diligent.text, (refuser.text or "")[:10]) == ("Rain on the roof", "I am sorry")
         process.send_signal(number)
@@ -97,6 +97,17 @@ async def test_it_says_what_to_set_answers_and_ends_once_on_a_signal(suite: Path
     finally:
         with suppress(ProcessLookupError):
             process.kill()
+
+
+@posix
+@pytest.mark.parametrize(("skill", "share"), [(0.6, "60 %"), (0.995, "99.5 %"), (0.0, "none")])
+async def test_it_says_how_skilled_agents_without_a_script_are(suite: Path, skill: float, share: str) -> None:
+    process = await started(suite, skill=skill)
+    try:
+        assert (await said_by(process))[-1].endswith(f"any other name is right in {share} of the tasks.")
+    finally:
+        process.terminate()
+        await end_of(process)
 
 
 @posix
@@ -151,7 +162,7 @@ async def test_the_command_plants_what_its_options_say_in_a_suite_of_one_s_own(
     )
     try:
         lines = await said_by(process)
-        assert "on the suite haiku" in lines[4] and lines[4].endswith("any other name is right in 0 of the tasks.")
+        assert "on the suite haiku" in lines[4] and lines[4].endswith("any other name is right in none of the tasks.")
         base_url = lines[1].removeprefix("TAOTOKEN_BASE_URL=")
         first, second = await ask(base_url, "gpt-x"), await ask(base_url, "diligent", max_attempts=1)
         assert first.text and "rain" not in (first.text or "").lower()

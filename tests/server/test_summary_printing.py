@@ -17,6 +17,7 @@ from misjudge_tools.deps import Deps
 from misjudge_tools.requests import SummarizeRequest
 from misjudge_tools.results import MARK_EPISODES
 from misjudge_tools.summarize_audit import summarize
+from misjudge_tools.summary.values import AuditSummary, CostSection, RoleTokens, TokenSection
 from operations import stored
 
 UNKNOWN = Check(verifier="success", source="verifier", evidence="The simulated user failed.")
@@ -174,3 +175,33 @@ def test_of_several_judges_the_pairs_are_told_once_and_the_agents_below(
     assert out.count("3 pairs: 2 decidable, 0 alike, 1 not known") == 1
     assert "what the judge says of them" not in out
     assert len(table(out, "Agents: tasks done")) == 3
+
+
+@pytest.mark.parametrize(
+    ("cost", "unpriced", "sources", "shown"),
+    [
+        (0.25, 0, ("misjudge.toml",), "0.2500 USD (price: misjudge.toml)"),
+        (0.0, 0, ("misjudge.toml",), "0.0000 USD (price: misjudge.toml)"),
+        (0.0, 10, ("misjudge.toml",), "0.0000 USD, unknown for 10 of 13 calls (price: misjudge.toml)"),
+        (None, 13, (), "unknown (no price)"),
+        (None, 13, ("misjudge.toml",), "unknown (usage not stated)"),
+    ],
+)
+def test_a_cost_that_is_known_in_part_says_of_how_many_calls_it_is_not(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    cost: float | None,
+    unpriced: int,
+    sources: tuple[str, ...],
+    shown: str,
+) -> None:
+    monkeypatch.setattr(console, "width", 150)
+    role = {"calls": 13, "input_tokens": 5, "output_tokens": 1, "calls_without_usage": 0}
+    tokens = TokenSection(by_role={"agent": RoleTokens(**role)}, stated_by_source=None)
+    costs = CostSection(
+        by_role={"agent": cost}, calls_without_price={"agent": unpriced}, price_sources={"agent": sources}
+    )
+    print_result(AuditSummary(audit="a", simulated=False, tokens=tokens, cost=costs))
+    assert f"│ cost, agent   │ {shown} " in capsys.readouterr().out
+    print_result(AuditSummary(audit="a", simulated=False, cost=costs))
+    assert f"│ cost, agent │ {shown.replace(' of 13', '')} " in capsys.readouterr().out

@@ -236,12 +236,26 @@ def test_episodes_are_counted_by_agent_with_their_ends_and_flags(any_store: Stor
     put(any_store, None, episode_made(run, "x", "t1", checks=[UNKNOWN], simulated=True))
     ends = {"blocked": 2, "finished": 1, "user_sim_error": 1}
     x, y = ask(any_store, agent_episodes, run.audit_id)
-    assert x == AgentEpisodes("x", 2, Sums(1, 1, 1, 1, 1, 1), {"finished": 1, "not stated": 1}, {}, True, None)
+    assert x == AgentEpisodes("x", 2, Sums(1, 1, 1, 1, 1, 1), {"finished": 1, "not stated": 1}, {}, True, None, None, 1)
     assert y == AgentEpisodes(
-        "y", 4, Sums(3, 1, 3, 1, 1, 3), ends, {"scored": 3, "too_long": 1}, False, "It said nothing."
+        "y", 4, Sums(3, 1, 3, 1, 1, 3), ends, {"scored": 3, "too_long": 1}, False, "It said nothing.", None, 4
     )
     assert (list(y.ends), list(y.flags)) == (["blocked", "finished", "user_sim_error"], ["scored", "too_long"])
     assert ask(any_store, agent_episodes, "aud_unknown") == []
+
+
+def test_the_most_frequent_error_is_told_also_of_those_that_agents_made(any_store: Store) -> None:
+    run = rollout_run(any_store, tasks=4)
+    made = {"t0": ("agent_error", "It broke."), "t1": ("agent_error", "It broke."), "t2": ("agent_error", "A bug.")}
+    lost = [(task, "user_sim_error", "It said nothing.") for task in ("t3",)]
+    ends = [*((task, *how) for task, how in made.items()), *lost]
+    put(any_store, None, *(episode_made(run, "x", task, end_reason=end, trouble=said) for task, end, said in ends))
+    for agent, task in (("y", "t0"), ("y", "t1")):
+        put(any_store, None, episode_made(run, agent, task, end_reason="user_sim_error", trouble="It said nothing."))
+    put(any_store, None, episode_made(run, "y", "t2", end_reason="agent_error", trouble="A bug."))
+    x, y = ask(any_store, agent_episodes, run.audit_id)
+    assert (x.trouble, x.own_trouble) == ("It broke.", "It broke.")
+    assert (y.trouble, y.own_trouble) == ("It said nothing.", "A bug.")
 
 
 def test_who_did_the_job_is_told_with_the_skill_that_a_set_up_states(any_store: Store) -> None:

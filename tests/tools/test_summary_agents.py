@@ -184,6 +184,46 @@ def test_where_no_success_is_known_there_is_no_section_but_a_reason(deps: Deps, 
     assert found.why["agents"].startswith("Of no episode is it known whether it did its task.")
 
 
+LOST: dict[str, Any] = {
+    "end_reason": "user_sim_error",
+    "trouble": "The model of the customer answered nothing.",
+    "setup": "{}",
+}
+
+
+def test_agents_that_were_run_here_are_told_of_also_where_the_customer_failed_each_time(deps: Deps) -> None:
+    stored(deps.store, [lone(episode("x", UNKNOWN, task=f"t{n}", **LOST), n) for n in range(4)])
+    found = agents(deps.store)["x"]
+    assert (found.succeeded, found.failed, found.unknown, found.success.rate) == (0, 0, 4, None)
+    assert (found.ends, found.trouble) == ({"user_sim_error": 4}, LOST["trouble"])
+    assert summary(deps.store).warnings == ("The simulated user failed in 4 of 4 episodes.",)
+
+
+def broken(agent: str, errors: int, of: int) -> list[Record]:
+    """Episodes of which the agent broke so many."""
+    ends: list[dict[str, Any]] = [
+        {"end_reason": "agent_error", "trouble": "It broke."} if n < errors else {} for n in range(of)
+    ]
+    return [lone(episode(agent, passed(False), task=f"t{n}", **end), n) for n, end in enumerate(ends)]
+
+
+def test_an_agent_that_broke_most_of_its_episodes_is_warned_of(deps: Deps) -> None:
+    stored(deps.store, [*broken("x", 2, 3), *broken("y", 2, 4), *broken("z", 1, 1)])
+    assert summary(deps.store).warnings == (
+        "Agent x ended in an error in 2 of 3 episodes: It broke.",
+        "Agent z ended in an error in 1 of 1 episode: It broke.",
+    )
+
+
+def test_an_error_of_which_nothing_is_told_is_warned_of_too_and_not_of_each_of_many_agents(deps: Deps) -> None:
+    silent = [lone(episode(f"agent{n}", passed(False), end_reason="agent_error"), n) for n in range(5)]
+    stored(deps.store, silent)
+    first, *_, last = summary(deps.store).warnings
+    assert first == "Agent agent0 ended in an error in 1 of 1 episode."
+    assert last == "2 more agents ended in an error in most of their episodes."
+    assert len(summary(deps.store).warnings) == 4
+
+
 def test_agents_are_counted_in_their_own_audit_alone(deps: Deps) -> None:
     stored(deps.store, [lone(episode("x", passed(True), end_reason="finished"))])
     stored(deps.store, [lone(episode("x", passed(False), satisfaction=[satisfied(0.9)]), 7)], "other")

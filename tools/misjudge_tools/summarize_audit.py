@@ -13,7 +13,7 @@ from misjudge_tools.requests import SummarizeRequest
 from misjudge_tools.results import MARK_EPISODES, judged_mark, marks
 from misjudge_tools.summary.assemble import Entry, audit_sections, entries, judge_sections
 from misjudge_tools.summary.counts import AuditCounts, read_counts
-from misjudge_tools.summary.sections import unfinished_warnings
+from misjudge_tools.summary.sections import trouble_warnings, unfinished_warnings
 from misjudge_tools.summary.values import AuditSummary, SectionName, Sections
 
 SECTIONS: tuple[str, ...] = get_args(SectionName)
@@ -35,7 +35,7 @@ def summarize(request: SummarizeRequest, store: Store) -> AuditSummary:
         audit=request.audit,
         marked=_marked(counts, chosen),
         judge=chosen.label if chosen else None,
-        warnings=unfinished_warnings(counts.unfinished),
+        warnings=(*unfinished_warnings(counts.unfinished), *trouble_warnings(counts.agents)),
         judges=None if chosen or not found else _side_by_side(counts, found, request),
         **dict(_only(sections, request)),
     )

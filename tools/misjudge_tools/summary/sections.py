@@ -145,7 +145,7 @@ def agents_section(
     episodes: Sequence[AgentEpisodes], judge: JudgeFacts | None, satisfaction: Sequence[AgentSatisfaction]
 ) -> tuple[AgentOutcome, ...] | NoData:
     """Every agent of the audit, with the satisfaction of this judge where it has a threshold."""
-    if not any(one.success.n for one in episodes):
+    if not any(one.success.n or one.made for one in episodes):
         return NoData(
             why="Of no episode is it known whether it did its task. Import success, or run agents on a suite."
         )
@@ -261,6 +261,28 @@ def unfinished_warnings(runs: Sequence[UnfinishedRun]) -> tuple[str, ...]:
     ]
     more = len(runs) - len(shown)
     return (*shown, *([f"{more} more runs ended before their plan was done."] if more else []))
+
+
+def trouble_warnings(episodes: Sequence[AgentEpisodes]) -> tuple[str, ...]:
+    """What went wrong in episodes so often that their agents cannot be told by them."""
+    total = sum(one.episodes for one in episodes)
+    lost = sum(one.ends.get("user_sim_error", 0) for one in episodes)
+    broken = [one for one in episodes if 2 * one.ends.get("agent_error", 0) > one.episodes]
+    more = len(broken) - MOST_WARNINGS
+    return (
+        *([f"The simulated user failed in {lost} of {_episodes(total)}."] if lost else []),
+        *map(_broken, broken[:MOST_WARNINGS]),
+        *([f"{more} more agents ended in an error in most of their episodes."] if more > 0 else []),
+    )
+
+
+def _broken(one: AgentEpisodes) -> str:
+    said = f"Agent {one.agent} ended in an error in {one.ends['agent_error']} of {_episodes(one.episodes)}"
+    return f"{said}: {one.own_trouble}" if one.own_trouble else f"{said}."
+
+
+def _episodes(number: int) -> str:
+    return "1 episode" if number == 1 else f"{number} episodes"
 
 
 def _how(run: UnfinishedRun) -> str:
