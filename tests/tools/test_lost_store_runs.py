@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import event
 
 from loopback import VirtualClock
+from misjudge_storage import planned_pairs
 from misjudge_storage.engine import open_store
+from misjudge_storage.errors import StoreUnwritable
 from misjudge_tools.deps import Deps
 from misjudge_tools.judge import judge
 from misjudge_tools.manage_runs import manage_runs
@@ -139,3 +142,22 @@ async def test_an_end_that_cannot_be_stored_for_an_unknown_cause_is_a_failure_wi
             result = await judge(ASKED, deps)
     assert (result.run.state, result.run.done) == ("failed", 6)
     assert result.run.reason == "the end of the run could not be stored: ValueError; see the log"
+
+
+async def test_a_store_that_is_busy_when_a_run_begins_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make, answers = planned_pairs.make_pairs, iter([StoreUnwritable("busy")])
+
+    def busy_once(connection: Any, run_id: str) -> list[str]:
+        for error in answers:
+            raise error
+        return make(connection, run_id)
+
+    async with PromptJudge() as server, opened(tmp_path / "s.db", keyed(server.base_url), clock=VirtualClock()) as deps:
+        stored(deps.store, pair_records(1))
+        # What plans the run makes its pairs, too, and is not waited for.
+        planned = await judge(JudgeRequest(audit="a", max_calls=1), deps)
+        monkeypatch.setattr(planned_pairs, "make_pairs", busy_once)
+        (resumed,) = (await manage_runs(RunsRequest(action="resume", run=planned.run.run, max_calls=9), deps)).runs
+    assert (resumed.state, resumed.done, list(answers)) == ("done", 2, [])

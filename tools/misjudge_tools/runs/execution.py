@@ -90,7 +90,8 @@ class Execution:
 
     async def carry_out(self) -> Ended:
         """Work until the plan is done, a limit is reached or the run is stopped. Raises what ended it early."""
-        await self._write(partial(planned_pairs.make_pairs, run_id=self._run.run_id))
+        made = partial(planned_pairs.make_pairs, run_id=self._run.run_id)
+        await self._store_outage.persist(lambda: self._write(made))
         async with asyncio.TaskGroup() as group:
             for _ in range(min(self._session.concurrency, self._before.total - self._before.done)):
                 group.create_task(self._do_cells())
