@@ -32,7 +32,7 @@ test: $(VENV)/.dev
 
 # pytest exits with 5 when nothing carries one of the markers.
 test-all: $(VENV)/.dev $(VENV)/.local-judge
-	$(PYTEST) -m "$(MARKED)" || [ $$? -eq 5 ]
+	$(PYTEST) -n 2 -m "$(MARKED)" || [ $$? -eq 5 ]
 	@$(MAKE) --no-print-directory test
 
 check: $(VENV)/.dev
