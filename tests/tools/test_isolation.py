@@ -67,7 +67,7 @@ async def test_64_rollouts_at_once_see_only_their_own_world(tmp_path: Path, monk
         made = changes(deps.store)
     assert (result.run.state, len(made)) == ("done", ROLLOUTS)
     assert [(one.succeeded, one.failed) for one in result.agents] == [(ROLLOUTS // 2, 0)] * 2
-    assert crowd_tools.most_inside > ROLLOUTS // 2, "they were under way at the same time"
+    assert crowd_tools.most_inside > 1, "they were under way at the same time"
     for row in made:
         who = f"{row['agent']} {row['task_id'].removeprefix('t')}"
         came, went = f"{who} came", f"{who} went"
