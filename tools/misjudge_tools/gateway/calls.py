@@ -12,7 +12,7 @@ from pydantic import Field, field_validator
 
 from misjudge_storage.errors import GatewayError
 from misjudge_storage.types import Name, Role, ToolCall, Value
-from misjudge_tools.gateway.settings import DEFAULT_KEY_VARIABLE, RoleName
+from misjudge_tools.gateway.settings import RoleName
 
 _WITHOUT_KEY: dict[RoleName, str] = {
     "judge": "use judge=local (a small real model, no key) or judge=simulated (made-up verdicts, no key)",
@@ -26,9 +26,6 @@ ENLARGED: frozenset[Role] = frozenset({"judge", "success_check", "rubric_generat
 def no_key(variable: str, role: RoleName = "judge") -> str:
     """What to say where `variable` holds no key: the ways on."""
     return f"No gateway key is configured. Set {variable}, or {_WITHOUT_KEY[role]}."
-
-
-NO_KEY = no_key(DEFAULT_KEY_VARIABLE)
 
 
 class ChatTurn(Value):
