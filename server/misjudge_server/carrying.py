@@ -17,6 +17,7 @@ from misjudge_server.signals import exit_code, let_signals_end, take_signals
 from misjudge_server.terminal import json_text
 from misjudge_storage.errors import InvalidInput, RunStopped
 from misjudge_tools.deps import Deps
+from misjudge_tools.requests import AskingRequest, JudgingRequest
 from misjudge_tools.results import LIMIT_REACHED, RunReport
 
 R = TypeVar("R")
@@ -67,6 +68,21 @@ def _leave(runs: Sequence[str], code: int) -> NoReturn:
         print(f"misjudge: stopped; what was stored stays. Go on with: {again}", file=sys.stderr, flush=True)
         sys.stdout.flush()
     os._exit(code)
+
+
+def announce_judges(request: AskingRequest, deps: Deps) -> None:
+    """Say, before anything is paid, which models of a gateway are asked where."""
+    from misjudge_server.logs import announce
+    from misjudge_tools.gateway.ways import asked_at, choose_model
+
+    names = [request.judge, *(request.panel or () if isinstance(request, JudgingRequest) else ())]
+    named = [name for name in names if name is None or not name.startswith("simulated")]
+    choices = [choose_model("judge", name, deps.models, to_ask=not request.dry_run) for name in named]
+    asked = dict.fromkeys(asked_at(choice, deps.models) for choice in choices if choice.kind == "gateway")
+    for place in asked:
+        announce(f"{'would ask' if request.dry_run else 'asking'} {place}")
+    for name in deps.models.leftovers if asked else ():
+        announce(f"{name} is set and has no say here")
 
 
 def show(result: BaseModel, as_json: bool) -> None:

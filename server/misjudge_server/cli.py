@@ -11,20 +11,26 @@ from typing import Annotated, get_args
 
 import typer
 
-from misjudge_server import VERSION, cli_live, cli_suite
-from misjudge_server.carrying import TO_THE_END_S, carry_out, fail_unless_done, request_of, show
+from misjudge_server import VERSION, cli_live, cli_probe, cli_suite
+from misjudge_server.carrying import TO_THE_END_S, announce_judges, carry_out, fail_unless_done, request_of, show
 from misjudge_server.cli_options import (
     AsJson,
     AuditOption,
+    CascadeOption,
     DeadlineS,
     JudgeOption,
     LabelOption,
+    MarginOption,
     MaxCalls,
     MaxTokens,
     MaxUsd,
     MaxUsdPerTask,
+    OrdersOption,
+    PanelOption,
+    PromptOption,
+    TruncateOption,
 )
-from misjudge_server.logs import announce, log_failure, set_up_logging
+from misjudge_server.logs import log_failure, set_up_logging
 from misjudge_server.progress import with_progress
 from misjudge_server.terminal import plain
 from misjudge_storage.errors import MisjudgeError
@@ -48,6 +54,7 @@ app.add_typer(config, name="config")
 app.command("run")(cli_live.run)
 app.command("simulate")(cli_live.simulate)
 app.command("suite")(cli_suite.suite)
+app.command("probe")(cli_probe.probe)
 
 
 def run() -> None:
@@ -113,9 +120,15 @@ def import_(
 def judge(
     audit: Annotated[str, typer.Argument(help="Name of the audit.")],
     judge: JudgeOption = None,
-    form: Annotated[str, typer.Option(help="pairwise or satisfaction.")] = "pairwise",
+    form: Annotated[str, typer.Option(help="pairwise, satisfaction, gate or proxy.")] = "pairwise",
+    prompt: PromptOption = None,
     language: Annotated[str, typer.Option(help="Language of the judge prompt: en or zh.")] = "en",
+    panel: PanelOption = None,
+    cascade: CascadeOption = None,
+    margin: MarginOption = None,
+    orders: OrdersOption = None,
     repeats: Annotated[int, typer.Option(help="How often each order is asked.")] = 1,
+    truncate: TruncateOption = None,
     pair: Annotated[list[str] | None, typer.Option(help="Only this pair; may be repeated.")] = None,
     max_usd: MaxUsd = None,
     max_calls: MaxCalls = None,
@@ -131,14 +144,15 @@ def judge(
 
     request = request_of(
         requests.JudgeRequest,
-        audit=audit, judge=judge, form=form, language=language, repeats=repeats, pair_ids=pair, max_usd=max_usd,
+        audit=audit, judge=judge, form=form, prompt=prompt, language=language, panel=panel, cascade=cascade,
+        margin=margin, orders=orders, repeats=repeats, truncate=truncate, pair_ids=pair, max_usd=max_usd,
         max_calls=max_calls, max_tokens=max_tokens, max_usd_per_task=max_usd_per_task, deadline_s=deadline_s,
         reuse=reuse, dry_run=dry_run,
     )  # fmt: skip
     patient = request.model_copy(update={"wait_s": TO_THE_END_S})
 
     async def announced(deps: Deps) -> JudgeResult:
-        _announce(patient, deps)
+        announce_judges(patient, deps)
         return await with_progress(deps, partial(ask, patient))
 
     result = carry_out(announced)
@@ -281,15 +295,3 @@ def serve() -> None:
     from misjudge_server.serve import serve as serve_stdio
 
     serve_stdio()
-
-
-def _announce(request: requests.JudgeRequest, deps: Deps) -> None:
-    """Say, before anything is paid, which model of a gateway is asked where."""
-    from misjudge_tools.gateway.ways import asked_at
-    from misjudge_tools.judging.choice import choose_judge
-
-    spec = choose_judge(request.judge, request.form, request.language, deps.models, to_ask=not request.dry_run)
-    if spec.kind == "gateway":
-        announce(f"{'would ask' if request.dry_run else 'asking'} {asked_at(spec, deps.models)}")
-        for name in deps.models.leftovers:
-            announce(f"{name} is set and has no say here")

@@ -9,7 +9,21 @@ from typing import Annotated, Any
 import typer
 
 from misjudge_server.carrying import TO_THE_END_S, carry_out, fail_unless_done, request_of, show
-from misjudge_server.cli_options import AsJson, DeadlineS, JudgeOption, MaxCalls, MaxTokens, MaxUsd, MaxUsdPerTask
+from misjudge_server.cli_options import (
+    AsJson,
+    CascadeOption,
+    DeadlineS,
+    JudgeOption,
+    MarginOption,
+    MaxCalls,
+    MaxTokens,
+    MaxUsd,
+    MaxUsdPerTask,
+    OrdersOption,
+    PanelOption,
+    PromptOption,
+    TruncateOption,
+)
 from misjudge_server.logs import announce
 from misjudge_server.progress import with_progress
 from misjudge_tools import requests
@@ -34,9 +48,15 @@ def run(
     seed: Annotated[int | None, typer.Option(help="Seed of a new audit.")] = None,
     language: Annotated[str | None, typer.Option(help="Language of tasks and prompts: en or zh.")] = None,
     repeats: Annotated[int | None, typer.Option(help="How often each order is judged.")] = None,
-    satisfaction: Annotated[
-        bool | None, typer.Option("--satisfaction/--no-satisfaction", help="Also score each trajectory.")
+    signals: Annotated[
+        str | None, typer.Option(help="How each trajectory is scored, too: satisfaction, gate, proxy, or none.")
     ] = None,
+    prompt: PromptOption = None,
+    panel: PanelOption = None,
+    cascade: CascadeOption = None,
+    margin: MarginOption = None,
+    orders: OrdersOption = None,
+    truncate: TruncateOption = None,
     max_usd: MaxUsd = None,
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
@@ -54,8 +74,9 @@ def run(
     given: dict[str, Any] = {
         "suite": suite, "agents": _parts(agents), "judge": judge, "pairings": _parts(pairings), "tasks": _parts(tasks),
         "trials": trials, "user": user, "audit": audit, "seed": seed, "language": language, "repeats": repeats,
-        "satisfaction": satisfaction, "max_usd": max_usd, "max_calls": max_calls, "max_tokens": max_tokens,
-        "max_usd_per_task": max_usd_per_task, "deadline_s": deadline_s, "reuse": reuse,
+        "signals": [] if signals == "none" else _parts(signals), "prompt": prompt, "panel": panel, "cascade": cascade,
+        "margin": margin, "orders": orders, "truncate": truncate, "max_usd": max_usd, "max_calls": max_calls,
+        "max_tokens": max_tokens, "max_usd_per_task": max_usd_per_task, "deadline_s": deadline_s, "reuse": reuse,
     }  # fmt: skip
     stated = {} if spec is None else read_spec(spec)
     fields = {**stated, **{name: value for name, value in given.items() if value is not None}, "dry_run": dry_run}

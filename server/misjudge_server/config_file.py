@@ -12,11 +12,12 @@ from typing import Annotated, Any, Final, NamedTuple, Self
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from misjudge_server.config_agents import KINDS, AgentName, AgentTable, AllowTable, episode_settings
-from misjudge_server.text_files import read_prompt, read_text, shown
+from misjudge_server.text_files import read_prompt, shown
 from misjudge_storage.errors import InvalidInput
 from misjudge_storage.types import Name, Value
 from misjudge_tools.episodes.settings import EpisodeSettings
 from misjudge_tools.gateway.settings import DEFAULT_KEY_VARIABLE
+from misjudge_tools.interchange.text_files import read_text
 from misjudge_tools.judging.verdicts import ReplyForm
 from misjudge_tools.profiles import PromptText
 

@@ -16,10 +16,11 @@ import tomlkit
 import yaml
 
 from misjudge_server.config_file import Connection, ProfileTable, is_key_itself, parse_config
-from misjudge_server.text_files import read_text, shown
+from misjudge_server.text_files import shown
 from misjudge_storage.errors import InvalidInput
 from misjudge_tools.gateway.addresses import normalise_base_url
 from misjudge_tools.gateway.settings import RoleName
+from misjudge_tools.interchange.text_files import read_text
 
 LIMIT_BYTES: Final = 1_000_000
 

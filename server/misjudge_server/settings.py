@@ -15,11 +15,11 @@ from dotenv import dotenv_values
 
 from misjudge_server.config_file import FILE_NAME, LoadedConfig, load_config
 from misjudge_server.resolution import resolve
-from misjudge_server.text_files import read_text
 from misjudge_server.variables import CONFIG_VARIABLE, DOTENV, ROOTS_VARIABLE, STORE_VARIABLE, Variables
 from misjudge_storage.errors import InvalidInput
 from misjudge_storage.types import Value
 from misjudge_tools.episodes.settings import EpisodeSettings
+from misjudge_tools.interchange.text_files import read_text
 from misjudge_tools.profiles import ModelSettings
 
 DOTENV_LIMIT_BYTES = 1_000_000

@@ -24,6 +24,7 @@ TRAJECTORIES = tables.table(tables.Trajectory)
 PAIRS = tables.table(tables.Pair)
 VERDICTS = tables.table(tables.Verdict)
 AUDITS = tables.table(tables.Audit)
+PROBES = tables.table(tables.ProbeVerdict)
 LOGS = tables.table(tables.JudgeLog)
 
 _MESSAGES = TypeAdapter(tuple[Message, ...])
@@ -46,20 +47,22 @@ class Subject(NamedTuple):
 
 
 class PairSubject(NamedTuple):
-    """A pair with what the judge may see of it."""
+    """A pair with what the judge may see of it. `names` are what its agents and their models are called."""
 
     pair_id: str
     task: Task
     a: tuple[Message, ...]
     b: tuple[Message, ...]
+    names: frozenset[str] = frozenset()
 
 
 class TrajectorySubject(NamedTuple):
-    """A trajectory with what the judge may see of it."""
+    """A trajectory with what the judge may see of it. `names` are what its agent and that one's model are called."""
 
     trajectory_id: str
     task: Task
     messages: tuple[Message, ...]
+    names: frozenset[str] = frozenset()
 
 
 class SideTruth(NamedTuple):
@@ -113,14 +116,15 @@ class StoredCall(NamedTuple):
 
 
 class CellResult(NamedTuple):
-    """Every attempt that was made for a cell, and its verdict, or trajectory with checks, unless the cell stays open;
-    stored together.
+    """Every attempt that was made for a cell, and its verdict, `probe` verdict, or trajectory with checks, unless the
+    cell stays open; stored together.
     """
 
     verdict: Row | None
     logs: tuple[Row, ...]
     trajectory: Row | None = None
     checks: tuple[Row, ...] = ()
+    probe: Row | None = None
 
 
 class Kept(NamedTuple):
@@ -168,14 +172,26 @@ def read_pair_subjects(connection: Connection, audit_id: str, pair_ids: Sequence
     """These pairs with task and transcripts."""
     a, b = TRAJECTORIES.alias("a"), TRAJECTORIES.alias("b")
     query = (
-        select(PAIRS.c.pair_id, TASKS, a.c.messages_json.label("json_a"), b.c.messages_json.label("json_b"))
+        select(
+            PAIRS.c.pair_id,
+            TASKS,
+            a.c.messages_json.label("json_a"),
+            b.c.messages_json.label("json_b"),
+            *(side.c[name].label(f"{name}_{side.name}") for side in (a, b) for name in ("agent", "base_model")),
+        )
         .join(TASKS, (TASKS.c.audit_id == PAIRS.c.audit_id) & (TASKS.c.task_id == PAIRS.c.task_id))
         .join(a, a.c.trajectory_id == PAIRS.c.trajectory_a)
         .join(b, b.c.trajectory_id == PAIRS.c.trajectory_b)
         .where(PAIRS.c.audit_id == audit_id, PAIRS.c.pair_id.in_(pair_ids))
     )
     return [
-        PairSubject(row.pair_id, _task(row), messages_from(row.json_a), messages_from(row.json_b))
+        PairSubject(
+            row.pair_id,
+            _task(row),
+            messages_from(row.json_a),
+            messages_from(row.json_b),
+            _names(row.agent_a, row.base_model_a, row.agent_b, row.base_model_b),
+        )
         for row in connection.execute(query)
     ]
 
@@ -185,12 +201,14 @@ def read_trajectory_subjects(
 ) -> list[TrajectorySubject]:
     """These trajectories with their tasks."""
     query = (
-        select(TRAJECTORIES.c.trajectory_id, TRAJECTORIES.c.messages_json, TASKS)
+        select(*(TRAJECTORIES.c[name] for name in ("trajectory_id", "messages_json", "agent", "base_model")), TASKS)
         .join(TASKS, (TASKS.c.audit_id == TRAJECTORIES.c.audit_id) & (TASKS.c.task_id == TRAJECTORIES.c.task_id))
         .where(TRAJECTORIES.c.audit_id == audit_id, TRAJECTORIES.c.trajectory_id.in_(trajectory_ids))
     )
     return [
-        TrajectorySubject(row.trajectory_id, _task(row), messages_from(row.messages_json))
+        TrajectorySubject(
+            row.trajectory_id, _task(row), messages_from(row.messages_json), _names(row.agent, row.base_model)
+        )
         for row in connection.execute(query)
     ]
 
@@ -200,7 +218,11 @@ def messages_from(stored: str | None) -> tuple[Message, ...]:
     return _MESSAGES.validate_json(stored or "[]")
 
 
-def _task(row: Found[Any]) -> Task:
+def _names(*names: str | None) -> frozenset[str]:
+    return frozenset(name for name in names if name)
+
+
+def _task(row: Found[*tuple[Any, ...]]) -> Task:
     return Task.model_validate({name: getattr(row, name) for name in Task.model_fields})
 
 
@@ -256,9 +278,8 @@ def stored_cells(connection: Connection, cell_ids: Sequence[str]) -> set[str]:
     found: set[str] = set()
     for start in range(0, len(cell_ids), 500):
         some = cell_ids[start : start + 500]
-        found.update(connection.scalars(select(VERDICTS.c.verdict_id).where(VERDICTS.c.verdict_id.in_(some))))
-        made = select(TRAJECTORIES.c.trajectory_id).where(TRAJECTORIES.c.trajectory_id.in_(some))
-        found.update(connection.scalars(made))
+        for key in (VERDICTS.c.verdict_id, TRAJECTORIES.c.trajectory_id, PROBES.c.probe_verdict_id):
+            found.update(connection.scalars(select(key).where(key.in_(some))))
     return found
 
 
@@ -280,6 +301,7 @@ def store_results(connection: Connection, results: Sequence[CellResult], lease: 
     if lease is not None and not holds(connection, lease):
         return Kept(held=False)
     insert_new(connection, tables.Verdict, [result.verdict for result in results if result.verdict])
+    insert_new(connection, tables.ProbeVerdict, [result.probe for result in results if result.probe])
     trajectory_ids = [
         _store_episode(connection, result.trajectory, result.checks) for result in results if result.trajectory
     ]

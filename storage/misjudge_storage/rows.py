@@ -162,6 +162,24 @@ def verdict_row(audit: str, judge_id: str, pair_id: str, verdict: Verdict, repea
     }
 
 
+def probe_row(audit: str, judge_id: str, cell: str, pair_id: str, variant: str, verdict: Verdict) -> Row:
+    """A verdict on a pair of which something was changed on purpose; `variant` says what (see `ProbeVerdict`)."""
+    probe, _, side = variant.partition(":")
+    return {
+        **verdict.model_dump(exclude={"judge", "order", "reduced", "flip"}),
+        "probe_verdict_id": cell,
+        "audit_id": audit,
+        "judge_id": judge_id,
+        "pair_id": pair_id,
+        "probe": probe.partition(".")[0],
+        "variant": variant,
+        "side": side or None,
+        "order_shown": verdict.order,
+        "log_id": None,
+        "created_at": utc_now(),
+    }
+
+
 def satisfaction_row(audit: str, judge_id: str, trajectory_id: str, score: Satisfaction) -> Row:
     return {
         **score.model_dump(exclude={"judge"}),
@@ -186,7 +204,7 @@ def satisfaction_row(audit: str, judge_id: str, trajectory_id: str, score: Satis
 def log_content(log: Log) -> Row:
     """What an imported log says, from which its id is made."""
     # Columns that came later say nothing of an imported call, and would change the ids of those that are stored.
-    return log.model_dump(exclude={"reply_key", "cached_from", "retry_after_s"})
+    return log.model_dump(exclude={"reply_key", "cached_from", "retry_after_s", "shown_json"})
 
 
 def log_row(audit: str, log: Log, identity: Any, **links: str | None) -> Row:

@@ -1,13 +1,14 @@
 """How far a run is and what it used so far: counts, without loading rows to count them.
 
-A cell is done when the verdict or trajectory with its id is stored. Attempts are those that the run made itself; a
-reply of the cache is none. The index `judge_logs_by_run` holds every column of a log that is read here but the
-subject, so that long replies are not read to be skipped.
+A cell is done when the verdict, probe verdict or trajectory with its id is stored. Attempts are those that the run
+made itself; a reply of the cache is none. The index `judge_logs_by_run` holds every column of a log that is read here
+but the subject, so that long replies are not read to be skipped.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 from datetime import datetime
 from typing import NamedTuple
 
@@ -21,12 +22,21 @@ VERDICTS = tables.table(tables.Verdict)
 LOGS = tables.table(tables.JudgeLog)
 PAIRS = tables.table(tables.Pair)
 TRAJECTORIES = tables.table(tables.Trajectory)
+PROBES = tables.table(tables.ProbeVerdict)
 PLANNED = tables.table(tables.PlannedPair)
-CELLS_AND_RESULTS = CELLS.outerjoin(VERDICTS, VERDICTS.c.verdict_id == CELLS.c.cell_id).outerjoin(
-    TRAJECTORIES, TRAJECTORIES.c.trajectory_id == CELLS.c.cell_id
+CELLS_AND_RESULTS = (
+    CELLS.outerjoin(VERDICTS, VERDICTS.c.verdict_id == CELLS.c.cell_id)
+    .outerjoin(TRAJECTORIES, TRAJECTORIES.c.trajectory_id == CELLS.c.cell_id)
+    .outerjoin(PROBES, PROBES.c.probe_verdict_id == CELLS.c.cell_id)
 )
-RESULT = func.coalesce(VERDICTS.c.verdict_id, TRAJECTORIES.c.trajectory_id)
+RESULT = func.coalesce(VERDICTS.c.verdict_id, TRAJECTORIES.c.trajectory_id, PROBES.c.probe_verdict_id)
 """Id of a cell's result, null while it is open."""
+KEYS: Mapping[str, str] = {
+    "verdicts": "verdict_id",
+    "trajectories": "trajectory_id",
+    "probe_verdicts": "probe_verdict_id",
+}
+"""The tables that hold results, with the column that is the id of the cell."""
 
 
 class Progress(NamedTuple):
@@ -87,8 +97,12 @@ def progress(connection: Connection, run_id: str) -> Progress:
 
 def unscored(connection: Connection, run_id: str) -> dict[str, int]:
     """Verdicts of the run's cells that could not be scored, by reason."""
-    query = _of_cells("v.unscored_reason, COUNT(*)", "v.status = 'unscored' GROUP BY v.unscored_reason ORDER BY 1")
-    return {str(reason): number for reason, number in connection.execute(text(query), {"run": run_id})}
+    found: Counter[str] = Counter()
+    for results in ("verdicts", "probe_verdicts"):
+        unscored = "v.status = 'unscored' GROUP BY v.unscored_reason ORDER BY 1"
+        query = _of_cells("v.unscored_reason, COUNT(*)", unscored, results)
+        found.update({str(reason): number for reason, number in connection.execute(text(query), {"run": run_id})})
+    return dict(found)
 
 
 class Replies(NamedTuple):
@@ -101,9 +115,9 @@ class Replies(NamedTuple):
 def replies_since(connection: Connection, run_id: str, moment: datetime) -> Replies:
     """Results of the run's cells that were made at `moment` or later."""
     number, first = 0, []
-    for results, key in (("verdicts", "verdict_id"), ("trajectories", "trajectory_id")):
+    for results in KEYS:
         counted = "COUNT(*) AS number, MIN(v.created_at) AS first_at"
-        query = text(_of_cells(counted, "v.created_at >= :moment", results, key))
+        query = text(_of_cells(counted, "v.created_at >= :moment", results))
         since = query.bindparams(bindparam("moment", moment, tables.UtcDateTime()))
         found = connection.execute(since.columns(first_at=tables.UtcDateTime()), {"run": run_id}).one()
         number += found.number
@@ -111,13 +125,13 @@ def replies_since(connection: Connection, run_id: str, moment: datetime) -> Repl
     return Replies(number, min(first, default=None))
 
 
-def _of_cells(columns: str, condition: str, results: str = "verdicts", key: str = "verdict_id") -> str:
+def _of_cells(columns: str, condition: str, results: str) -> str:
     """A query of results of a run's cells that begins at the few results of its audit that meet the condition."""
     # CROSS JOIN keeps SQLite from looking up the result of every cell instead.
     return f"""
         SELECT {columns} FROM {results} v CROSS JOIN cells c
         WHERE v.audit_id = (SELECT audit_id FROM runs WHERE run_id = :run)
-            AND c.run_id = :run AND c.cell_id = v.{key} AND {condition}
+            AND c.run_id = :run AND c.cell_id = v.{KEYS[results]} AND {condition}
     """
 
 

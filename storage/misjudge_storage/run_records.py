@@ -25,7 +25,10 @@ CELLS = tables.table(tables.Cell)
 
 
 class PlannedCell(NamedTuple):
-    """One unit of work to do; `actor_id` is the fingerprint of the judge or agent that does it."""
+    """One unit of work to do; `actor_id` is the fingerprint of the judge or agent that does it.
+
+    `variant`, only of a probe, is what it changes (see `tables.ProbeVerdict`).
+    """
 
     cell_id: str
     kind: str
@@ -35,6 +38,7 @@ class PlannedCell(NamedTuple):
     order_shown: Order | None
     repeat: int
     seq: int = 0
+    variant: str | None = None
 
 
 class RunRow(NamedTuple):
@@ -137,6 +141,19 @@ def cells_of_single_pair(connection: Connection, run_id: str) -> list[PlannedCel
     if connection.scalar(pairs) != 1:
         return []
     return [PlannedCell(*row) for row in connection.execute(query.order_by(CELLS.c.seq))]
+
+
+def planned_orders(connection: Connection, audit_id: str) -> dict[tuple[str, int], Order]:
+    """(pair, repeat) → the order in which a run of this audit was to show it, where that was a single one."""
+    shown = func.min(CELLS.c.order_shown)
+    query = (
+        select(CELLS.c.pair_id, CELLS.c.repeat, shown)
+        .join(RUNS, RUNS.c.run_id == CELLS.c.run_id)
+        .where(RUNS.c.audit_id == audit_id, CELLS.c.kind == "pairwise")
+        .group_by(CELLS.c.pair_id, CELLS.c.repeat)
+        .having(func.count(CELLS.c.order_shown.distinct()) == 1)
+    )
+    return {(pair_id, repeat): order for pair_id, repeat, order in connection.execute(query)}
 
 
 def read_run(connection: Connection, run_id: str) -> RunRow:

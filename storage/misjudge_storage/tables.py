@@ -236,6 +236,41 @@ class Verdict(SQLModel, table=True):
     created_at: datetime = _created()
 
 
+class ProbeVerdict(SQLModel, table=True):
+    """One parsed reply on a pair of which something was changed that must not matter; apart from the verdicts, so that
+    no rate of the audit moves. `probe_verdict_id` is the id of its cell.
+
+    `probe` is `baseline` where nothing was changed; `variant` is the probe with language and version of its text, and
+    behind a colon the `side` that was changed, as `padding.en.v1:A`.
+    """
+
+    __tablename__: ClassVar[Any] = "probe_verdicts"
+    __table_args__ = (
+        ForeignKeyConstraint(["audit_id", "judge_id"], ["judges.audit_id", "judges.judge_id"]),
+        ForeignKeyConstraint(["audit_id", "pair_id"], ["pairs.audit_id", "pairs.pair_id"]),
+        Index("probe_verdicts_by_pair", "audit_id", "judge_id", "pair_id"),
+    )
+    probe_verdict_id: str = Field(primary_key=True)
+    audit_id: str
+    judge_id: str
+    pair_id: str
+    probe: str
+    variant: str
+    side: str | None = None
+    order_shown: str
+    repeat: int
+    status: str
+    winner: str | None = None
+    score_a: float | None = None
+    score_b: float | None = None
+    reasons: str
+    unscored_reason: str | None = None
+    repaired: bool
+    contradicts_scores: bool
+    log_id: str | None = None
+    created_at: datetime = _created()
+
+
 class GoldLabel(SQLModel, table=True):
     """What one labeller says was truly better; human labels of a pair reduce by majority."""
 
@@ -301,6 +336,7 @@ class JudgeLog(SQLModel, table=True):
     reply_key: str | None = None
     cached_from: str | None = None
     retry_after_s: float | None = None
+    shown_json: str | None = None
 
 
 class Import(SQLModel, table=True):
@@ -354,6 +390,7 @@ class Cell(SQLModel, table=True):
     trajectory_id: str | None = None
     order_shown: str | None = None
     repeat: int
+    variant: str | None = None
 
 
 class RunEvent(SQLModel, table=True):

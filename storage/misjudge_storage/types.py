@@ -23,8 +23,11 @@ UnscoredReason = Literal[
 VerdictStatus = Literal["scored", "weak", "inconsistent", "unscored"]
 CheckSource = Literal["human", "verifier", "label", "reward", "model", "order"]
 GoldSource = Literal["human", "label"]
-Role = Literal["agent", "user_sim", "judge", "success_check", "rubric_generate", "rubric_match", "rubric_apply"]
-Form = Literal["pairwise", "satisfaction"]
+Role = Literal[
+    "agent", "user_sim", "judge", "probe", "success_check", "rubric_generate", "rubric_match", "rubric_apply"
+]  # fmt: skip
+"""`probe` is a judge that is asked about something changed on purpose, to see whether its verdict moves."""
+Form = Literal["pairwise", "satisfaction", "gate", "proxy"]
 RunState = Literal["queued", "running", "done", "failed", "cancelled", "lost"]
 
 
@@ -233,8 +236,8 @@ class Log(Value):
     """One attempt of one model call, billed or failed. Costs in USD, latency in milliseconds, waits in seconds.
 
     `reply_key` names what was asked, in a row whose reply may be served again; `cached_from` is the log whose reply
-    this row repeats, so that no model was asked; `retry_after_s` the wait that a failed one was told. An importer sets
-    none of them.
+    this row repeats, so that no model was asked; `retry_after_s` the wait that a failed one was told; `shown_json` how
+    what was shown differs from what is stored: names masked, characters left out. An importer sets none of them.
     """
 
     role: Role = "judge"
@@ -264,6 +267,7 @@ class Log(Value):
     reply_key: str | None = None
     cached_from: str | None = None
     retry_after_s: float | None = None
+    shown_json: str | None = None
 
 
 class Episode(Value):

@@ -126,7 +126,7 @@ def test_a_file_holds_the_options_flags_override_it_and_its_suite_is_beside_it(l
     spec(letters, SPEC + "trials = 3\nsatisfaction = true\n", "own.toml")
     elsewhere = letters / "elsewhere"
     elsewhere.mkdir()
-    flags = ("--trials", "1", "--no-satisfaction", "--tasks", "sum", "--agents", "diligent,refuser,padder", "--json")
+    flags = ("--trials", "1", "--signals", "none", "--tasks", "sum", "--agents", "diligent,refuser,padder", "--json")
     done = run("run", str(letters / "own.toml"), *flags, cwd=elsewhere)
     result = whole(Outcome(done.returncode, done.stdout, done.stderr))
     assert (result["run"]["audit"], result["run"]["judge"], result["run"]["state"]) == ("mine", "simulated", "done")

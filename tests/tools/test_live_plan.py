@@ -57,7 +57,7 @@ def buckets(deps: Deps) -> dict[tuple[str, str], str | None]:
 
 
 async def test_every_two_agents_are_compared_near_or_wide_by_their_known_skills(desk: Deps, suite: str) -> None:
-    result = await ran(desk, suite=suite, agents=[*FOUR[:3], "flaky:0.51"], satisfaction=False)
+    result = await ran(desk, suite=suite, agents=[*FOUR[:3], "flaky:0.51"], signals=[])
     assert (result.run.state, result.pairs) == ("done", 6 * 4)
     assert buckets(desk) == {
         ("diligent", "flaky:0.5"): "wide",
@@ -71,7 +71,7 @@ async def test_every_two_agents_are_compared_near_or_wide_by_their_known_skills(
 
 async def test_pairings_choose_who_is_compared_and_may_declare_near_or_wide(desk: Deps, suite: str) -> None:
     pairings = ["smooth_talker|diligent=near", " hasty | flaky:.50 =wide", "diligent|hasty"]
-    result = await ran(desk, suite=suite, agents=FOUR, pairings=pairings, satisfaction=False)
+    result = await ran(desk, suite=suite, agents=FOUR, pairings=pairings, signals=[])
     assert result.pairs == 3 * 4
     assert buckets(desk) == {
         ("smooth_talker", "diligent"): "near",
@@ -195,12 +195,12 @@ SIDES = """
 
 
 async def test_a_new_audit_takes_the_seed_and_a_stored_one_keeps_its_own(desk: Deps, suite: str) -> None:
-    first = await ran(desk, suite=suite, agents=["diligent", "flaky:0.5"], seed=7, satisfaction=False)
+    first = await ran(desk, suite=suite, agents=["diligent", "flaky:0.5"], seed=7, signals=[])
     assert rows(desk.store, "SELECT seed FROM audits") == [{"seed": 7}]
     await refused(desk, "has the seed 7, so seed=8 would mix", suite=suite, seed=8)
-    more = await ran(desk, suite=suite, agents=["diligent", "flaky:0.5"], satisfaction=False)
+    more = await ran(desk, suite=suite, agents=["diligent", "flaky:0.5"], signals=[])
     assert (more.run.total, first.agents) == (0, more.agents)
-    other = await ran(desk, audit="b", suite=suite, agents=["diligent", "flaky:0.5"], seed=8, satisfaction=False)
+    other = await ran(desk, audit="b", suite=suite, agents=["diligent", "flaky:0.5"], seed=8, signals=[])
     assert other.run.state == "done"
     seeds = {audit: {row["seed"] for row in rows(desk.store, SEEDS, audit=audit_id(audit))} for audit in ("a", "b")}
     assert not seeds["a"] & seeds["b"], "another seed is another one in every rollout"
@@ -212,7 +212,7 @@ SEEDS = "SELECT seed FROM trajectories WHERE audit_id = :audit"
 @pytest.mark.parametrize("change", ["user", "suite", "agent"])
 async def test_another_set_up_in_the_same_audit_is_a_conflict(tmp_path: Path, suite: str, change: str) -> None:
     async with opened(tmp_path / "s.db", desk_models("http://127.0.0.1:9"), episodes=SHOP) as deps:
-        await ran(deps, suite=suite, satisfaction=False)
+        await ran(deps, suite=suite, signals=[])
         before = dump(deps.store)
         other: dict[str, Any] = {"suite": suite}
         if change == "user":
@@ -223,7 +223,7 @@ async def test_another_set_up_in_the_same_audit_is_a_conflict(tmp_path: Path, su
             other["suite"] = shop(Path(suite), 3, 2)  # its skill is that of another set of tasks
         for dry in (True, False):
             with pytest.raises(Conflict, match=r"with another set-up .* use another audit name"):
-                await ran(deps, **other, satisfaction=False, dry_run=dry)
+                await ran(deps, **other, signals=[], dry_run=dry)
         assert dump(deps.store) == before
 
 
@@ -275,7 +275,7 @@ async def test_a_dry_run_asks_nobody_and_says_what_each_role_may_take(tmp_path: 
 async def test_two_names_of_one_set_up_are_counted_once_each(tmp_path: Path, suite: str) -> None:
     twins = {name: ChatAgent(profile="strong") for name in ("one", "two")}
     async with opened(tmp_path / "s.db", PAID, episodes=EpisodeSettings(allowed=ALLOWED, agents=twins)) as deps:
-        result = await ran(deps, suite=suite, agents=["one", "two"], dry_run=True, satisfaction=False)
+        result = await ran(deps, suite=suite, agents=["one", "two"], dry_run=True, signals=[])
     assert [(role.role, role.calls) for role in result.run.plan][:2] == [("agent", 8 * 30), ("user_sim", 8 * 24)]
 
 
@@ -284,7 +284,7 @@ async def test_what_model_rules_may_ask_is_planned_too(tmp_path: Path) -> None:
     task = shop_task(0)
     folder = shop(tmp_path / "shop", 1, tasks=[{**task, "checks": [*task["checks"], ask, ask]}])
     async with opened(tmp_path / "s.db", PAID, episodes=SHOP) as deps:
-        result = await ran(deps, suite=folder, judge=None, dry_run=True, satisfaction=False)
+        result = await ran(deps, suite=folder, judge=None, dry_run=True, signals=[])
         assert [(role.role, role.calls) for role in result.run.plan] == [("success_check", 4), ("judge", 2)]
         many: dict[str, Any] = {"suite": folder, "judge": None, "trials": 40, "satisfaction": False}
         await refused(deps, "up to 240 calls", **many)
@@ -359,16 +359,16 @@ async def test_a_second_judge_makes_no_rollout_again(desk: Deps, suite: str) -> 
 
 
 async def test_more_agents_add_only_what_is_new(desk: Deps, suite: str) -> None:
-    await ran(desk, suite=suite, agents=FOUR[:2], satisfaction=False)
-    more = await ran(desk, suite=suite, agents=FOUR[:3], satisfaction=False)
+    await ran(desk, suite=suite, agents=FOUR[:2], signals=[])
+    more = await ran(desk, suite=suite, agents=FOUR[:3], signals=[])
     assert {stage.stage: stage.total for stage in more.run.stages} == {"rollout": 4, "pairwise": 2 * 2 * 4}
 
 
 async def test_another_declaration_of_a_stored_pair_is_a_conflict(desk: Deps, suite: str) -> None:
-    await ran(desk, suite=suite, agents=FOUR[:2], pairings=["diligent|flaky:0.5"], satisfaction=False)
+    await ran(desk, suite=suite, agents=FOUR[:2], pairings=["diligent|flaky:0.5"], signals=[])
     values = {"suite": suite, "agents": FOUR[:2], "pairings": ["diligent|flaky:0.5=near"], "satisfaction": False}
     await refused(desk, "declared near or wide otherwise", Conflict, **values)
-    swapped = await ran(desk, suite=suite, agents=FOUR[:2], pairings=["flaky:0.5|diligent"], satisfaction=False)
+    swapped = await ran(desk, suite=suite, agents=FOUR[:2], pairings=["flaky:0.5|diligent"], signals=[])
     assert (swapped.run.total, count(desk.store, "pairs")) == (8, 8), "the other way round is another pair"
 
 
@@ -394,9 +394,9 @@ async def test_the_plan_goes_task_by_task_in_the_order_of_the_audit(desk: Deps, 
 async def test_a_run_that_a_limit_ends_is_a_judged_sample(tmp_path: Path) -> None:
     folder = shop(tmp_path / "shop", 12)
     async with opened(tmp_path / "s.db", NOWHERE, concurrency=1, episodes=SHOP) as deps:
-        plan = (await compare(request(suite=folder, satisfaction=False), deps)).plan
+        plan = (await compare(request(suite=folder, signals=[]), deps)).plan
         assert plan.cast is not None
-        result = await ran(deps, suite=folder, satisfaction=False, max_calls=8)
+        result = await ran(deps, suite=folder, signals=[], max_calls=8)
         assert (result.run.state, result.run.done) == ("cancelled", result.run.stages[0].done + 8)
         assert result.run.reason is not None and "max_calls=8 is used up" in result.run.reason
         judged = {row["task_id"] for row in rows(deps.store, JUDGED)}

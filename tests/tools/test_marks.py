@@ -172,7 +172,7 @@ async def test_no_text_of_a_record_makes_a_mark_or_takes_one_away(deps: Deps, ma
 
 
 async def test_a_run_of_scripted_agents_is_marked_though_its_judge_is_real(tmp_path: Path) -> None:
-    asked = request(suite=shop(tmp_path / "shop", 1), judge=None, satisfaction=False)
+    asked = request(suite=shop(tmp_path / "shop", 1), judge=None, signals=[])
     async with PromptJudge() as judge, opened(tmp_path / "s.db", keyed(judge.base_url), episodes=SHOP) as deps:
         planned = await run_pair(asked.model_copy(update={"dry_run": True}), deps)
         assert (planned.simulated, planned.marked, planned.run.simulated) == (True, MARK_EPISODES, True)
@@ -206,7 +206,7 @@ async def test_a_run_of_real_agents_and_a_real_judge_has_no_mark(tmp_path: Path)
     command = CommandAgent(kind="command", argv=(sys.executable, str(program)))
     episodes = SHOP.model_copy(update={"agents": {"one": command, "two": command}})
     asked = request(
-        suite=shop(tmp_path / "shop", 1), agents=["one", "two"], user="scripted", judge=None, satisfaction=False
+        suite=shop(tmp_path / "shop", 1), agents=["one", "two"], user="scripted", judge=None, signals=[]
     )
     async with PromptJudge() as judge, opened(tmp_path / "s.db", keyed(judge.base_url), episodes=episodes) as deps:
         done = await run_pair(asked, deps)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+from sqlalchemy import Connection
+
 from misjudge_storage import judging_records
 from misjudge_storage.engine import Store
 from misjudge_storage.errors import InvalidInput, NotFound
@@ -15,11 +17,13 @@ from misjudge_storage.types import Episode, Message, PairKey, Record, Task, Traj
 from misjudge_tools.deps import Deps
 from misjudge_tools.gateway.ways import asked_at
 from misjudge_tools.interchange.messages import read_messages
-from misjudge_tools.judging.choice import JudgingSpec, choose_judge, judge_of
+from misjudge_tools.judging.choice import JudgingSpec, judge_of
+from misjudge_tools.judging.forms import FORMS
 from misjudge_tools.requests import JudgeRequest, Transcript
-from misjudge_tools.results import MARK, JudgeResult, RunReport
+from misjudge_tools.results import JudgeResult, RunReport, judged_mark
 from misjudge_tools.runs import planning
 from misjudge_tools.runs import report as runs
+from misjudge_tools.runs.judges import asked_cascade, asked_judges, asked_orders
 from misjudge_tools.runs.plan import in_random_order, pair_cells, trajectory_cells
 from misjudge_tools.runs.spec import RunSpec
 
@@ -32,30 +36,44 @@ async def judge(request: JudgeRequest, deps: Deps) -> JudgeResult:
 
     Raises MissingKey, NotFound, InvalidInput before anything is asked.
     """
-    spec = choose_judge(
-        request.judge, request.form, request.language, deps.models, to_ask=not request.dry_run, reuse=request.reuse
-    )
-    given = given_record(request)
-    cells = await asyncio.to_thread(_plan, request, spec, given, deps.store)
-    plan = planning.Plan(RunSpec(judges=(spec,)), cells, () if given is None else (given,))
+    plan = await asyncio.to_thread(_plan, request, deps)
     if request.dry_run:
         run = await asyncio.to_thread(planning.planned_report, deps, "judge", request, plan)
-        return _result(deps, spec, run, len(cells) - run.total, ())
+        return _result(deps, plan, run, len(plan.cells) - run.total, ())
     planned = await asyncio.to_thread(planning.store_plan, deps, "judge", request, plan)
     run = await runs.carry_out(deps, planned.run_id, request.wait_s)
-    return await asyncio.to_thread(_result, deps, spec, run, planned.already_stored, cells)
+    return await asyncio.to_thread(_result, deps, plan, run, planned.already_stored, plan.cells)
 
 
-def _plan(request: JudgeRequest, spec: JudgingSpec, given: Record | None, store: Store) -> list[PlannedCell]:
-    audit, judge_id = audit_id(request.audit), judge_fingerprint(judge_of(spec))
+def _plan(request: JudgeRequest, deps: Deps) -> planning.Plan:
+    judges, cascade = asked_judges(request, request.form, deps), asked_cascade(request)
+    given = given_record(request)
+    cells = _cells(request, [judge_fingerprint(judge_of(judge)) for judge in judges], given, deps.store)
+    return planning.Plan(RunSpec(judges=judges, cascade=cascade), cells, () if given is None else (given,))
+
+
+def _cells(request: JudgeRequest, judge_ids: Sequence[str], given: Record | None, store: Store) -> list[PlannedCell]:
+    audit = audit_id(request.audit)
     if given is not None and given.pair is not None:
-        return list(pair_cells(audit, judge_id, [str(given.pair.pair_id)], request.repeats))
+        subjects = [str(given.pair.pair_id)]
+        with store.read() as connection:
+            orders = asked_orders(request, 0, subjects, connection, audit)
+        return list(pair_cells(audit, judge_ids, subjects, request.repeats, orders))
     with store.read() as connection:
         seed = judging_records.read_audit(connection, request.audit).seed
-        found = judging_records.transcribed_trajectories(connection, audit)
-        sessions = len(found)
-        if spec.form == "pairwise":
-            found = judging_records.transcribed_pairs(connection, audit)
+        subjects = _subjects(request, connection, audit, seed)
+        if FORMS[request.form].compares:
+            orders = asked_orders(request, seed, subjects, connection, audit)
+            return list(pair_cells(audit, judge_ids, subjects, request.repeats, orders))
+    return list(trajectory_cells(audit, request.form, judge_ids, subjects, request.repeats))
+
+
+def _subjects(request: JudgeRequest, connection: Connection, audit: str, seed: int) -> list[str]:
+    """The pairs or trajectories to judge, in the audit's random order. Raises InvalidInput or NotFound."""
+    found = judging_records.transcribed_trajectories(connection, audit)
+    sessions = len(found)
+    if FORMS[request.form].compares:
+        found = judging_records.transcribed_pairs(connection, audit)
     subjects = in_random_order(seed, found)
     if request.pair_ids is not None:
         subjects = _chosen(request.pair_ids, subjects)
@@ -69,8 +87,7 @@ def _plan(request: JudgeRequest, spec: JudgingSpec, given: Record | None, store:
             f"Audit {request.audit!r} holds no transcripts to judge. Import responses with their text "
             "(for a table: --map a=…,b=…), or give response_a and response_b."
         )
-    cells = trajectory_cells if spec.form == "satisfaction" else pair_cells
-    return list(cells(audit, judge_id, subjects, request.repeats))
+    return subjects
 
 
 def _chosen(wanted: Sequence[str], there: Sequence[str]) -> list[str]:
@@ -87,15 +104,15 @@ def _chosen(wanted: Sequence[str], there: Sequence[str]) -> list[str]:
 def given_record(request: JudgeRequest) -> Record | None:
     """The pair that the request itself holds, if it does. Raises InvalidInput when it is only half there."""
     if request.response_a is None and request.response_b is None:
-        if request.pair_ids and request.form == "satisfaction":
+        if request.pair_ids and not FORMS[request.form].compares:
             raise InvalidInput(
-                "pair_ids chooses pairs, and satisfaction is judged of single trajectories; leave it out."
+                f"pair_ids chooses pairs, and {request.form} is judged of single trajectories; leave it out."
             )
         return None
     if request.response_a is None or request.response_b is None or not request.task_prompt:
         raise InvalidInput("To judge responses given here, give task_prompt, response_a and response_b together.")
-    if request.form == "satisfaction" or request.pair_ids:
-        raise InvalidInput("Responses given here are judged pairwise; leave out form=satisfaction and pair_ids.")
+    if not FORMS[request.form].compares or request.pair_ids:
+        raise InvalidInput(f"Responses given here are judged pairwise; leave out form={request.form} and pair_ids.")
     task = Task(
         task_id=digest("task", [request.task_prompt, request.success_criteria]),
         prompt=request.task_prompt,
@@ -131,21 +148,27 @@ def _text(messages: Sequence[Message]) -> str:
     return canonical([message.model_dump() for message in messages])
 
 
-def _result(deps: Deps, spec: JudgingSpec, run: RunReport, already: int, plan: Sequence[PlannedCell]) -> JudgeResult:
-    judge = judge_of(spec)
+def _result(deps: Deps, plan: planning.Plan, run: RunReport, already: int, cells: Sequence[PlannedCell]) -> JudgeResult:
+    judges = plan.spec.judges
     with deps.store.read() as connection:
-        verdicts = judging_records.read_verdicts(connection, [cell.cell_id for cell in plan[:SHOWN]])
-        label = judging_records.read_judge_label(connection, audit_id(run.audit), judge_fingerprint(judge))
+        verdicts = judging_records.read_verdicts(connection, [cell.cell_id for cell in cells[:SHOWN]])
+        labels = [stored_label(connection, run.audit, judge) for judge in judges]
     done = run.state == "done"
     return JudgeResult(
-        simulated=spec.simulated,
-        marked=MARK if spec.simulated else None,
-        judge=label or judge.label,
-        asked_at=asked_at(spec, deps.models),
-        form=spec.form,
+        simulated=any(judge.simulated for judge in judges),
+        marked=judged_mark(sum(judge.simulated for judge in judges), len(judges)),
+        judge=", ".join(labels),
+        asked_at="; ".join(dict.fromkeys(asked_at(judge, deps.models) for judge in judges)),
+        form=judges[0].form,
         run=run,
         already_stored=already,
         verdicts=runs.shown_verdicts(verdicts),
-        verdicts_left_out=max(len(plan) - SHOWN, 0),
+        verdicts_left_out=max(len(cells) - SHOWN, 0),
         next=f"summarize_audit(audit='{run.audit}')" if done else run.next,
     )
+
+
+def stored_label(connection: Connection, audit: str, spec: JudgingSpec) -> str:
+    """The name of a judge in an audit, or the one that it would get."""
+    judge = judge_of(spec)
+    return judging_records.read_judge_label(connection, audit_id(audit), judge_fingerprint(judge)) or judge.label

@@ -9,7 +9,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from misjudge_storage.types import Form
 from misjudge_tools.interchange.json_records import storable_value
+from misjudge_tools.probing.variants import ProbeName
 
 AUDIT_PATTERN = r"^[^\s/\\%\x00-\x1f\x7f-\x9f-]([^/\\%\x00-\x1f\x7f-\x9f]*[^\s/\\%\x00-\x1f\x7f-\x9f])?$"
 """No slash or % (a URI means something else by them), no control character, and no option of a command."""
@@ -69,22 +71,46 @@ class Limits(Request):
     deadline_s: Annotated[float | None, Field(gt=0, description="No new calls after so many seconds.")] = None
 
 
-class JudgingRequest(Limits):
-    """What every operation that asks a judge takes."""
+class AskingRequest(Limits):
+    """What every operation takes that asks a judge: which one, how, and how its run is watched."""
 
     audit: AuditName
     judge: JudgeName | None = None
+    prompt: Annotated[
+        str | None,
+        Field(min_length=1, max_length=400, description="File with an own judge prompt, see docs/judging.md."),
+    ] = None
     language: Annotated[Literal["en", "zh"], Field(description="Language of the judge prompt.")] = "en"
-    repeats: Annotated[int, Field(ge=1, le=20, description="How often each order is asked.")] = 1
-    reuse: Annotated[
-        bool, Field(description="Take replies that other audits hold to the same question, free, instead of asking.")
-    ] = False
+    truncate: Annotated[
+        Literal["middle"] | None, Field(description="Cut transcripts that are too long for the judge's context.")
+    ] = None
     dry_run: Annotated[bool, Field(description="Only say how many calls it takes and what they cost at most.")] = False
     wait_s: WaitSeconds = 40
     request_key: Annotated[
         str | None,
         Field(min_length=1, max_length=200, description="Repeating a call with the same key attaches to its run."),
     ] = None
+
+
+class JudgingRequest(AskingRequest):
+    """What every operation takes that asks for verdicts."""
+
+    panel: Annotated[
+        list[JudgeName] | None, Field(min_length=1, max_length=20, description="More judges, asked the same.")
+    ] = None
+    cascade: Annotated[
+        bool,
+        Field(description="Ask the panel only where the judge is inconsistent, unscored or close, or the pair near."),
+    ] = False
+    margin: Annotated[float, Field(ge=0, le=100, description="cascade: a lead in scores below this is close.")] = 1
+    orders: Annotated[
+        Literal["both", "random", "fixed"],
+        Field(description="random: one order a pair, balanced, the same for each judge. fixed: A first."),
+    ] = "both"
+    repeats: Annotated[int, Field(ge=1, le=20, description="How often each order is asked.")] = 1
+    reuse: Annotated[
+        bool, Field(description="Take replies that other audits hold to the same question, free, instead of asking.")
+    ] = False
 
 
 Transcript = Annotated[
@@ -97,8 +123,11 @@ class JudgeRequest(JudgingRequest):
     """Judge stored pairs or trajectories, or two responses given here."""
 
     form: Annotated[
-        Literal["pairwise", "satisfaction"],
-        Field(description="pairwise: which of two was better, both orders. satisfaction: one trajectory, 0 to 1."),
+        Form,
+        Field(
+            description="pairwise: which of two was better. One trajectory: satisfaction, 0 to 1; gate, 1 to 7, sees "
+            "tool calls; proxy, 1 to 7, sees what was said."
+        ),
     ] = "pairwise"
     pair_ids: Annotated[list[str] | None, Field(min_length=1, description="Only these stored pairs. Default: all.")] = (
         None
@@ -135,7 +164,9 @@ class RunPairRequest(JudgingRequest):
         str | None, Field(min_length=1, max_length=400, description="Live: scripted, or the model of the customer.")
     ] = None
     seed: Annotated[int | None, Field(ge=0, lt=2**31, description="Live: seed of a new audit.")] = None
-    satisfaction: Annotated[bool, Field(description="Live: also score each trajectory.")] = True
+    signals: Annotated[
+        list[Literal["satisfaction", "gate", "proxy"]], Field(description="Live: how each trajectory is scored, too.")
+    ] = ["satisfaction"]
     task_id: Annotated[str | None, Field(min_length=1, max_length=400)] = None
     agent_a: Annotated[str | None, Field(min_length=1, max_length=400, description="Hidden from the judge.")] = None
     agent_b: Annotated[str | None, Field(min_length=1, max_length=400, description="Hidden from the judge.")] = None
@@ -159,6 +190,17 @@ class RunPairRequest(JudgingRequest):
     success_source: Annotated[
         Literal["verifier", "human", "label"], Field(description="Where the known success comes from.")
     ] = "verifier"
+
+
+class ProbeRequest(AskingRequest):
+    """What a judge can be fooled by: stored pairs, changed in ways that must not matter."""
+
+    probes: Annotated[list[ProbeName] | None, Field(min_length=1, description="Only these. Default: all.")] = None
+    items: Annotated[int, Field(ge=1, le=2000, description="How many pairs; each is asked twice unchanged, too.")] = 20
+    pair_ids: Annotated[list[str] | None, Field(min_length=1, description="Only these stored pairs.")] = None
+    side: Annotated[
+        Literal["random", "failed"], Field(description="Which side is changed; failed: the one that is worse by gold.")
+    ] = "random"
 
 
 class SuiteRequest(Request):

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from pydantic import Field
 
 from misjudge_storage.types import Form, Value
-from misjudge_tools.summary.values import AgentOutcome
+from misjudge_tools.summary.values import AgentOutcome, ProbesSection
 
 SCHEME = "misjudge://"
 
@@ -79,6 +79,20 @@ class RolePlan(Value):
     about_cost: float | None = None
 
 
+class CascadeReport(Value):
+    """What a cascade saved. `escalated` counts pairs by why the panel was asked about them; a pair is under one reason.
+
+    `calls_saved` are those of the panel that the first judge's verdicts made needless so far, `usd_saved` what they
+    would have cost at the mean price of those that were made, None where that is not known.
+    """
+
+    pairs: int
+    decided: int
+    escalated: dict[str, int]
+    calls_saved: int
+    usd_saved: float | None = None
+
+
 class RunReport(Value):
     """How a run stands. `unscored` counts its verdicts that could not be read, by reason; `failed` the cells that
     were asked and are without a result; `eta_s` is the time for what is left at the pace of the last minute, in
@@ -105,6 +119,7 @@ class RunReport(Value):
     unscored: dict[str, int] = Field(default_factory=dict)
     failed: int = 0
     errors: tuple[ErrorSeen, ...] = ()
+    cascade: CascadeReport | None = None
     simulated: bool = False
     reason: str | None = None
     next: str | None = None
@@ -128,7 +143,7 @@ class VerdictShown(Value):
 class JudgeResult(Value):
     """A judging: its run, and the first verdicts once it is done. `simulated` marks made-up results.
 
-    `asked_at` says which model is asked where, and where both were configured.
+    `asked_at` says which model is asked where, and where both were configured; `warnings` what is wrong with a prompt.
     """
 
     simulated: bool
@@ -138,8 +153,28 @@ class JudgeResult(Value):
     form: Form
     run: RunReport
     already_stored: int
+    warnings: tuple[str, ...] = ()
     verdicts: tuple[VerdictShown, ...] = ()
     verdicts_left_out: int = 0
+    next: str | None = None
+
+
+class ProbeResult(Value):
+    """A probing of one judge: its run, and what moved its verdicts once it is done (see `summary.values`).
+
+    `items` are the pairs that it is asked about; `not_applicable` counts, by probe, those that it cannot change.
+    """
+
+    simulated: bool
+    marked: str | None
+    judge: str
+    asked_at: str
+    run: RunReport
+    already_stored: int
+    items: int
+    not_applicable: dict[str, int] = Field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    probes: ProbesSection | None = None
     next: str | None = None
 
 
@@ -172,7 +207,8 @@ class PairOutcome(Value):
 class RunPairResult(Value):
     """A comparison of agents: the run, the agents, and the pair where it is a single one.
 
-    `asked_at` says, by role, which model is asked where, and where both were configured.
+    `asked_at` says, by role, which model is asked where, and where both were configured; `warnings` what is wrong with
+    a prompt.
     """
 
     simulated: bool
@@ -180,6 +216,7 @@ class RunPairResult(Value):
     asked_at: dict[str, str]
     run: RunReport
     pairs: int
+    warnings: tuple[str, ...] = ()
     pair: PairOutcome | None = None
     agents: tuple[AgentOutcome, ...] = ()
     next: str | None = None

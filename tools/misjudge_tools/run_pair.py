@@ -17,11 +17,12 @@ from misjudge_tools.episodes.settings import Allowed
 from misjudge_tools.episodes.verifiers import Evidence, Outside, verify
 from misjudge_tools.gateway.ways import asked_at
 from misjudge_tools.judge import given_messages, refuse_same
-from misjudge_tools.judging.choice import choose_judge, judge_of
+from misjudge_tools.judging.choice import judge_of
 from misjudge_tools.requests import RunPairRequest
 from misjudge_tools.results import PairOutcome, RunPairResult, RunReport, SideOutcome
 from misjudge_tools.runs import planning
 from misjudge_tools.runs import report as runs
+from misjudge_tools.runs.judges import asked_cascade, asked_judges, asked_orders
 from misjudge_tools.runs.live_plan import live_plan
 from misjudge_tools.runs.outcomes import SHOWN_OF_CHECKS, agent_outcomes, pair_outcome
 from misjudge_tools.runs.plan import pair_cells
@@ -31,7 +32,7 @@ from misjudge_tools.runs.spec import RunSpec, run_marks
 from misjudge_tools.summary.values import AgentOutcome
 
 OPERATION = "run_pair"
-LIVE_ONLY = ("suite", "agents", "tasks", "pairings", "trials", "user", "seed", "satisfaction")
+LIVE_ONLY = ("suite", "agents", "tasks", "pairings", "trials", "user", "seed", "signals")
 RECORDED_ONLY = (
     *("task_prompt", "success_criteria", "hard_constraints", "category", "trial", "checks"),
     *("success_a", "success_b", "success_source"),
@@ -106,15 +107,16 @@ def _refuse(request: RunPairRequest, names: Sequence[str], why: str) -> None:
 
 
 async def _recorded(request: RunPairRequest, deps: Deps) -> Compared:
-    judge = choose_judge(
-        request.judge, "pairwise", request.language, deps.models, to_ask=not request.dry_run, reuse=request.reuse
-    )
+    judges, cascade = asked_judges(request, "pairwise", deps), asked_cascade(request)
     record = await pair_record(request)
     assert record.pair is not None and record.pair.pair_id is not None
-    identity = record.pair.pair_id
-    cells = list(pair_cells(audit_id(request.audit), judge_fingerprint(judge_of(judge)), [identity], request.repeats))
+    identity, audit = record.pair.pair_id, audit_id(request.audit)
+    with deps.store.read() as connection:
+        orders = asked_orders(request, 0, [identity], connection, audit)
+    judge_ids = [judge_fingerprint(judge_of(judge)) for judge in judges]
+    cells = list(pair_cells(audit, judge_ids, [identity], request.repeats, orders))
     agents = tuple(episode.trajectory.agent for episode in record.episodes)
-    return Compared(Plan(RunSpec(judges=(judge,)), cells, (record,)), agents, (identity,))
+    return Compared(Plan(RunSpec(judges=judges, cascade=cascade), cells, (record,)), agents, (identity,))
 
 
 async def pair_record(request: RunPairRequest) -> Record:
@@ -174,7 +176,9 @@ async def _episode(
 
 def _stored_result(deps: Deps, compared: Compared, run: RunReport) -> RunPairResult:
     audit = audit_id(run.audit)
-    judges = {judge.form: judge_fingerprint(judge_of(judge)) for judge in compared.plan.spec.judges}
+    judges: dict[str, str] = {}
+    for judge in compared.plan.spec.judges:  # the first one of each form
+        judges.setdefault(judge.form, judge_fingerprint(judge_of(judge)))
     pair = None
     agents: tuple[AgentOutcome, ...] = ()
     with deps.store.read() as connection:
@@ -199,7 +203,7 @@ def _result(deps: Deps, compared: Compared, run: RunReport) -> RunPairResult:
 
 
 def _asked_at(deps: Deps, plan: Plan) -> dict[str, str]:
-    judge = {"judge": asked_at(plan.spec.judges[0], deps.models)}
+    judge = {"judge": "; ".join(dict.fromkeys(asked_at(judge, deps.models) for judge in plan.spec.judges))}
     return judge if plan.cast is None else {**_cast_at(deps, plan.cast), **judge}
 
 

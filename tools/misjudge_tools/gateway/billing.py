@@ -16,6 +16,10 @@ class Used(NamedTuple):
     usd: float | None
 
 
+UNUSED = Used(0, 0.0)
+"""What a call took that was not made."""
+
+
 def prices_of(exchange: Exchange, pricing: Pricing) -> list[Priced]:
     """What each attempt cost; of a failed one nothing is known, since a provider may bill it or not."""
     return [

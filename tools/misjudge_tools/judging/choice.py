@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import ValidationError
 
@@ -12,15 +11,13 @@ from misjudge_storage.hashing import canonical
 from misjudge_storage.types import Form, Judge, Scale
 from misjudge_tools.gateway.simulated_judge import SimulatedBias
 from misjudge_tools.gateway.ways import ModelChoice, choose_model, profile_of
-from misjudge_tools.judging.prompts import Language, PromptName, PromptTemplate, load_prompt, own_prompt
+from misjudge_tools.judging.forms import FORMS
+from misjudge_tools.judging.prompts import Language, PromptTemplate, load_prompt, own_prompt
 from misjudge_tools.judging.verdicts import ReplyForm, pair_schema, satisfaction_schema
 from misjudge_tools.profiles import ModelSettings, PromptText
 
-SCALES: Mapping[Form, Scale] = {
-    "pairwise": Scale(low=0, high=5),
-    "satisfaction": Scale(low=0, high=1, threshold=0.8),
-}
-PROMPTS: Mapping[Form, PromptName] = {"pairwise": "judge_pair", "satisfaction": "judge_satisfaction"}
+PROTOCOL = "2"
+"""How judging is made blind. 2: names of agents, models and vendors are masked in what a judge sees."""
 LOCAL_TOKENS = 160
 """The local model is slow, and its short strings fit."""
 SIMULATED = "simulated"
@@ -32,6 +29,9 @@ LOCAL_REASON_CHARS = 100
 class JudgingSpec(ModelChoice):
     """The judge of a run as stored with it. `reuse`: replies that other audits hold to the same question are taken
     instead of asking it.
+
+    `context_tokens` is what the model takes, prompt and reply together, None where that is not known; what does not
+    fit is unscored, or with `truncate` cut in the middle.
     """
 
     form: Form
@@ -41,6 +41,8 @@ class JudgingSpec(ModelChoice):
     prompt: PromptText | None = None
     reply_form: ReplyForm = ReplyForm()
     reuse: bool = False
+    context_tokens: int | None = None
+    truncate: Literal["middle"] | None = None
 
     @property
     def asked(self) -> ModelChoice:
@@ -56,26 +58,32 @@ def choose_judge(
     *,
     to_ask: bool = True,
     reuse: bool = False,
+    own: PromptText | None = None,
+    truncate: Literal["middle"] | None = None,
 ) -> JudgingSpec:
     """The judge that `name` means: a profile or a model; only `to_ask` it is a key needed.
 
-    Raises MissingKey or InvalidInput.
+    `own` is a prompt in place of the shipped one and of the profile's. Raises MissingKey or InvalidInput.
     """
-    asked: dict[str, Any] = {"form": form, "language": language, "reuse": reuse}
+    asked: dict[str, Any] = {
+        **{"form": form, "language": language, "reuse": reuse, "truncate": truncate},
+        **({} if own is None else {"prompt": own}),
+    }
     if name is not None and name.partition(":")[0] == SIMULATED and name not in models.profiles:
         return JudgingSpec(kind="simulated", model="simulated-judge", planted=_planted(name), simulated=True, **asked)
     choice = choose_model("judge", name, models, to_ask=to_ask)
     if choice.kind == "local":
-        return JudgingSpec(**choice.model_dump(), max_tokens=LOCAL_TOKENS, **asked)
-    profile = profile_of(choice, models)
-    spec = JudgingSpec(
-        **choice.model_dump(),
-        temperature=profile.temperature or 0.0,
-        max_tokens=profile.max_tokens or 1024,
-        prompt=profile.prompt,
-        reply_form=profile.reply_form,
-        **asked,
-    )
+        asked["max_tokens"] = LOCAL_TOKENS
+    else:
+        profile = profile_of(choice, models)
+        asked = {
+            "temperature": profile.temperature or 0.0,
+            "max_tokens": profile.max_tokens or 1024,
+            "prompt": profile.prompt,
+            "reply_form": profile.reply_form,
+            **asked,
+        }
+    spec = JudgingSpec(**choice.model_dump(), **asked)
     template_of(spec)
     return spec
 
@@ -113,8 +121,8 @@ def label_of(spec: JudgingSpec) -> str:
 def template_of(spec: JudgingSpec) -> PromptTemplate:
     """The prompt of this judge. Raises InvalidInput for an own one that lacks a variable of the form."""
     if spec.prompt is not None:
-        return own_prompt(PROMPTS[spec.form], spec.language, spec.prompt)
-    return load_prompt(PROMPTS[spec.form], spec.language)
+        return own_prompt(FORMS[spec.form].prompt, spec.language, spec.prompt)
+    return load_prompt(FORMS[spec.form].prompt, spec.language)
 
 
 def judge_of(spec: JudgingSpec) -> Judge:
@@ -135,7 +143,8 @@ def judge_of(spec: JudgingSpec) -> Judge:
         params=canonical(params),
         prompt_version=template.version,
         prompt_hash=template.hash,
-        scale=SCALES[spec.form],
+        protocol=PROTOCOL,
+        scale=FORMS[spec.form].scale,
         simulated=spec.simulated,
     )
 
@@ -144,8 +153,8 @@ def reply_schema(spec: JudgingSpec) -> str | None:
     """JSON text of the schema that a reply must fit; None where another form than JSON is declared."""
     if spec.reply_form.kind != "json":
         return None
-    scale = SCALES[spec.form]
-    schema = pair_schema(scale) if spec.form == "pairwise" else satisfaction_schema(scale)
+    scale = FORMS[spec.form].scale
+    schema = pair_schema(scale) if FORMS[spec.form].compares else satisfaction_schema(scale)
     return canonical(_narrow(schema, scale) if spec.kind == "local" else schema)
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from misjudge_storage.hashing import fence_token
 from misjudge_storage.types import Message, Order, Task
+from misjudge_tools.judging.forms import View
 
 _MARK = re.compile(
     r"(?:^|(?<=[\r\v\f\x85\u2028\u2029]))(?=[^\S\n]*\[(?:user|assistant|tool call|tool result)\b)",
@@ -33,21 +34,26 @@ class ShownPair(NamedTuple):
     b: Fenced
 
 
-def transcript(task: Task, messages: Sequence[Message]) -> str:
-    """The episode as text, one block a message; a first message that only repeats the task is left out."""
+def transcript(task: Task, messages: Sequence[Message], view: View = "whole") -> str:
+    """The episode as text, one block a message; a first message that only repeats the task is left out.
+
+    `spoken` leaves out tool calls and their results.
+    """
     blocks = []
     for position, message in enumerate(message for message in messages if message.role != "system"):
         repeats_task = position == 0 and message.role == "user" and message.content.strip() == task.prompt.strip()
         if not repeats_task:
-            blocks.extend(_blocks(message))
+            blocks.extend(_blocks(message, view))
     return "\n".join(blocks)
 
 
-def _blocks(message: Message) -> list[str]:
+def _blocks(message: Message, view: View) -> list[str]:
     content = _as_text(message.content)
     if message.role == "tool":
-        return [f"[tool result] {content}"]
+        return [f"[tool result] {content}"] if view == "whole" else []
     said = [f"[{message.role}] {content}"] if content else []
+    if view == "spoken":
+        return said
     return said + [f"[tool call] {_as_text(call.name)} {_as_text(call.arguments)}" for call in message.tool_calls]
 
 
@@ -61,9 +67,14 @@ def fence(label: str, token: str, inner: str) -> Fenced:
     return Fenced(inner, f"=== BEGIN {label} {token} ===\n{inner}\n=== END {label} {token} ===")
 
 
-def show_pair(secret: str, pair_id: str, order: Order, repeat: int, side_a: str, side_b: str) -> ShownPair:
-    """The two transcripts, fenced and labelled in this order; the same arguments give the same text."""
-    token = fence_token(secret, pair_id, order, repeat)
+def show_pair(
+    secret: str, pair_id: str, order: Order, repeat: int, side_a: str, side_b: str, variant: str | None = None
+) -> ShownPair:
+    """The two transcripts, fenced and labelled in this order; the same arguments give the same text.
+
+    `variant` is that of a probe, whose calls are others than those of the audit.
+    """
+    token = fence_token(secret, pair_id, order, repeat, *([] if variant is None else [variant]))
     first, second = (side_a, side_b) if order == "AB" else (side_b, side_a)
     return ShownPair(fence("RESPONSE A", token, first), fence("RESPONSE B", token, second))
 

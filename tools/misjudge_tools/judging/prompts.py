@@ -20,13 +20,15 @@ from misjudge_storage.hashing import template_hash
 from misjudge_storage.types import Value
 from misjudge_tools.profiles import PromptText
 
-PromptName = Literal["judge_pair", "judge_satisfaction", "user_sim", "success_check"]
+PromptName = Literal["judge_pair", "judge_satisfaction", "judge_gate", "judge_proxy", "user_sim", "success_check"]
 Language = Literal["en", "zh"]
 
 TASK_VARIABLES = frozenset({"task", "criteria", "constraints"})
 PROMPT_VARIABLES: Mapping[PromptName, frozenset[str]] = {
     "judge_pair": TASK_VARIABLES | {"response_a", "response_b"},
     "judge_satisfaction": TASK_VARIABLES | {"response"},
+    "judge_gate": TASK_VARIABLES | {"response"},
+    "judge_proxy": frozenset({"task", "response"}),
     "user_sim": frozenset({"goal", "facts"}),
     "success_check": TASK_VARIABLES | {"question", "response"},
 }

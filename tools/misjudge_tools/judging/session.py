@@ -15,14 +15,15 @@ from misjudge_storage.engine import Store
 from misjudge_storage.errors import GatewayError
 from misjudge_storage.hashing import digest, template_hash
 from misjudge_storage.judging_records import AuditRow, CellResult, StoredReply
-from misjudge_storage.rows import Row, judge_fingerprint, log_row, satisfaction_row, verdict_row
+from misjudge_storage.rows import Row, judge_fingerprint, log_row, probe_row, satisfaction_row, verdict_row
 from misjudge_storage.run_records import PlannedCell
 from misjudge_storage.types import Judge, Log, Order, Preference, Satisfaction, UnscoredReason, Verdict
-from misjudge_tools.gateway.billing import Used, attempt_fields, prices_of, use_of
+from misjudge_tools.gateway.billing import UNUSED, Used, attempt_fields, prices_of, use_of
 from misjudge_tools.gateway.calls import Call, ChatTurn, Exchange
 from misjudge_tools.gateway.pricing import Priced
 from misjudge_tools.gateway.ways import OpenGateway
 from misjudge_tools.judging.choice import JudgingSpec, judge_of, reply_schema
+from misjudge_tools.judging.forms import FORMS
 from misjudge_tools.judging.showing import Showing, Shown
 from misjudge_tools.judging.verdicts import (
     PairReading,
@@ -64,6 +65,7 @@ class JudgingSession:
         self.judge_id = judge_fingerprint(self.judge)
         self._showing = Showing(store, audit, spec, with_truth=way.tell_truth is not None)
         self._schema = reply_schema(spec)
+        self._form = FORMS[spec.form]
 
     def show(self, cells: Sequence[PlannedCell]) -> dict[str, Shown]:
         """What each cell's judge will see, by cell id. Reads the store."""
@@ -80,7 +82,12 @@ class JudgingSession:
         return upper_bound(shown.size, self.spec.max_tokens, self.way.pricing)
 
     async def ask(self, cell: PlannedCell, shown: Shown) -> Judged:
-        """Ask the judge; the rows that hold its verdict and every attempt. Never raises for trouble with the model."""
+        """Ask the judge; the rows that hold its verdict and every attempt. Never raises for trouble with the model.
+
+        What does not fit the model's context is not sent.
+        """
+        if shown.too_long:
+            return Judged(self._result(cell, self._overflow(), ()), None, None, UNUSED)
         turns = (ChatTurn(role="system", content=shown.prompt.system), ChatTurn(role="user", content=shown.prompt.user))
         exchange = await self.way.gateway.ask(
             Call(
@@ -99,12 +106,8 @@ class JudgingSession:
         used = use_of(exchange, costs)
         if lost is not None and lost.stops_run:
             return Judged(CellResult(None, logs), None, lost, used)
-        verdict = {**self._verdict(cell, reading), "log_id": logs[-1]["log_id"] if logs else None}
-        if lost is not None:
-            # Stored beside the cell, not as its result: the pair is unscored until the cell is asked again.
-            verdict["verdict_id"] = digest("lost", [cell.cell_id, uuid4().hex])
         readable = None if exchange.text is None else reading.unscored_reason not in UNREADABLE
-        return Judged(CellResult(verdict, logs), readable, lost, used)
+        return Judged(self._result(cell, reading, logs, lost=lost is not None), readable, lost, used)
 
     def reply_key(self, shown: Shown, repeat: int) -> str:
         """What a reply answers, wherever it was asked: gateway, judge, content in the order shown, repeat."""
@@ -130,17 +133,32 @@ class JudgingSession:
                 "cached_from": reply.log_id,
             }
         )
-        row = self._log_row(cell, log)
-        return CellResult({**self._verdict(cell, reading), "log_id": row["log_id"]}, (row,))
+        return self._result(cell, reading, (self._log_row(cell, log),))
+
+    def _overflow(self) -> Reading:
+        if self._form.compares:
+            return PairReading(unscored_reason="context_overflow")
+        return SatisfactionReading(unscored_reason="context_overflow")
 
     def _read(self, exchange: Exchange) -> Reading:
         form, scale = self.spec.reply_form, self.judge.scale
         flags = {"truncated": exchange.truncated, "refused": exchange.refused}
-        if self.spec.form == "pairwise":
+        if self._form.compares:
             pair = read_pair(exchange.text, form, scale=scale, **flags)
             return pair._replace(unscored_reason=exchange.error.unscored) if exchange.error else pair
         one = read_satisfaction(exchange.text, form, scale=scale, **flags)
         return one._replace(unscored_reason=exchange.error.unscored) if exchange.error else one
+
+    def _result(self, cell: PlannedCell, reading: Reading, logs: tuple[Row, ...], *, lost: bool = False) -> CellResult:
+        log_id = logs[-1]["log_id"] if logs else None
+        verdict = self._verdict(cell, reading)
+        verdict["log_id"] = log_id
+        if cell.variant is not None:
+            return CellResult(None, logs, probe=None if lost else verdict)
+        if lost:
+            # Stored beside the cell, not as its result: the pair is unscored until the cell is asked again.
+            verdict["verdict_id"] = digest("lost", [cell.cell_id, uuid4().hex])
+        return CellResult(verdict, logs)
 
     def _verdict(self, cell: PlannedCell, reading: Reading) -> Row:
         audit_id = self.audit.audit_id
@@ -148,6 +166,8 @@ class JudgingSession:
             score = satisfaction_of(self.judge, reading, cell.repeat)
             return satisfaction_row(audit_id, self.judge_id, cell.trajectory_id or "", score)
         verdict = verdict_of(self.judge, reading, cell.order_shown or "AB", cell.repeat)
+        if cell.variant is not None:
+            return probe_row(audit_id, self.judge_id, cell.cell_id, cell.pair_id or "", cell.variant, verdict)
         return verdict_row(audit_id, self.judge_id, cell.pair_id or "", verdict)
 
     def _logs(
@@ -169,7 +189,7 @@ class JudgingSession:
     def _log(self, cell: PlannedCell, shown: Shown, reading: Reading | None) -> Log:
         template = self._showing.template
         return Log(
-            role="judge",
+            role="judge" if cell.variant is None else "probe",
             model=self.spec.model,
             prompt_hash=template.hash,
             prompt_version=template.version,
@@ -179,6 +199,7 @@ class JudgingSession:
             parsed_json=None if reading is None else _parsed(reading),
             unscored_reason=None if reading is None else reading.unscored_reason,
             simulated=self.judge.simulated,
+            shown_json=shown.changes,
         )
 
     def _log_row(self, cell: PlannedCell, log: Log) -> Row:

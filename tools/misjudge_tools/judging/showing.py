@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from misjudge_storage import judging_records as records
 from misjudge_storage.engine import Store
+from misjudge_storage.errors import InvalidInput
 from misjudge_storage.hashing import digest, template_hash
 from misjudge_storage.judging_records import AuditRow, PairSubject, PairTruth, SideTruth, TrajectorySubject
 from misjudge_storage.run_records import PlannedCell
-from misjudge_storage.types import Order, Task
+from misjudge_storage.types import Message, Order, Task
 from misjudge_tools.gateway.simulated_judge import Truth
+from misjudge_tools.judging.blinding import blind
 from misjudge_tools.judging.choice import JudgingSpec, reply_schema, template_of
+from misjudge_tools.judging.fit_context import Cut, cut_to_fit, tokens_of
+from misjudge_tools.judging.forms import FORMS
 from misjudge_tools.judging.pairing import show_one, show_pair, transcript
 from misjudge_tools.judging.prompts import RenderedPrompt, render
+from misjudge_tools.probing.perturb import perturb
+from misjudge_tools.probing.variants import read_variant
 
 
 class Shown(NamedTuple):
     """What a cell's judge gets to see. `content` is its hash without the fence, which differs by audit.
 
-    `size` is all that is sent, in bytes; `truth` is only ever told to the simulated gateway.
+    `size` is all that is sent, in bytes; `truth` is only ever told to the simulated gateway. `changes` is JSON of how
+    it differs from what is stored, None where it does not; `too_long` says that the model cannot take it.
     """
 
     task_id: str
@@ -28,6 +37,16 @@ class Shown(NamedTuple):
     size: int
     content: str
     truth: Mapping[str, Truth]
+    changes: str | None = None
+    too_long: bool = False
+
+
+class _Side(NamedTuple):
+    """One transcript as it is shown, with the names that were masked in it and the characters that were left out."""
+
+    text: str
+    masked: Mapping[str, int] = {}
+    left_out: int = 0
 
 
 class Showing:
@@ -37,13 +56,14 @@ class Showing:
         self.template = template_of(spec)
         self._store = store
         self._audit = audit
-        self._pairwise = spec.form == "pairwise"
-        self._fixed_size = len(self.template.system.encode()) + len(reply_schema(spec) or "")
+        self._spec = spec
+        self._form = FORMS[spec.form]
+        self._fixed = self.template.system + (reply_schema(spec) or "")
         self._with_truth = with_truth
 
     def show(self, cells: Sequence[PlannedCell]) -> dict[str, Shown]:
         """What each cell's judge will see, by cell id."""
-        return self._pairs(cells) if self._pairwise else self._trajectories(cells)
+        return self._pairs(cells) if self._form.compares else self._trajectories(cells)
 
     def _pairs(self, cells: Sequence[PlannedCell]) -> dict[str, Shown]:
         wanted = sorted({cell.pair_id for cell in cells if cell.pair_id is not None})
@@ -51,22 +71,50 @@ class Showing:
             found = records.read_pair_subjects(connection, self._audit.audit_id, wanted)
             known = records.read_pair_truths(connection, self._audit.audit_id, wanted) if self._with_truth else []
         truths = {truth.pair_id: truth for truth in known}
-        sides = {s.pair_id: (s, transcript(s.task, s.a), transcript(s.task, s.b)) for s in found}
+        stored = {subject.pair_id: subject for subject in found}
+        subjects = {(cell.pair_id or "", cell.variant): stored[cell.pair_id or ""] for cell in cells}
+        sides = {key: self._sides_of(_changed(subject, key[1])) for key, subject in subjects.items()}
         return {
-            cell.cell_id: self._pair(cell, *sides[cell.pair_id or ""], truths.get(cell.pair_id or "")) for cell in cells
+            cell.cell_id: self._pair(cell, *sides[cell.pair_id or "", cell.variant], truths.get(cell.pair_id or ""))
+            for cell in cells
         }
 
-    def _pair(
-        self, cell: PlannedCell, subject: PairSubject, side_a: str, side_b: str, known: PairTruth | None
-    ) -> Shown:
+    def _sides_of(self, subject: PairSubject) -> tuple[PairSubject, _Side, _Side]:
+        a, b = self._fitted(subject.task, [self._side(subject, subject.a), self._side(subject, subject.b)])
+        return subject, a, b
+
+    def _side(self, subject: PairSubject | TrajectorySubject, messages: Sequence[Message]) -> _Side:
+        task = subject.task
+        known = "\n".join((task.prompt, task.success_criteria, task.hard_constraints))
+        blinded = blind(messages, subject.names, known)
+        return _Side(transcript(task, blinded.messages, self._form.view), blinded.masked)
+
+    def _fitted(self, task: Task, sides: Sequence[_Side]) -> list[_Side]:
+        room = self._room(task)
+        if self._spec.truncate is None or room is None:
+            return list(sides)
+        cuts: list[Cut] = cut_to_fit([side.text for side in sides], room)
+        return [side._replace(text=cut.text, left_out=cut.left_out) for side, cut in zip(sides, cuts, strict=True)]
+
+    def _room(self, task: Task) -> int | None:
+        """Tokens that transcripts may take together, None where the model's context is not known."""
+        if self._spec.context_tokens is None:
+            return None
+        empty = dict.fromkeys(("response", "response_a", "response_b"), FENCE)
+        prompt = render(self.template, {**_about(task), **empty})
+        return self._spec.context_tokens - self._spec.max_tokens - tokens_of(self._fixed) - tokens_of(prompt.user)
+
+    def _pair(self, cell: PlannedCell, subject: PairSubject, a: _Side, b: _Side, known: PairTruth | None) -> Shown:
         order: Order = cell.order_shown or "AB"
-        pair = show_pair(self._audit.secret, subject.pair_id, order, cell.repeat, side_a, side_b)
+        secret, repeat = self._audit.secret, cell.repeat
+        pair = show_pair(secret, subject.pair_id, order, repeat, a.text, b.text, cell.variant)
         truth = {}
         if known is not None:
             first, second = (known.a, known.b) if order == "AB" else (known.b, known.a)
             truth = _truth(((pair.a.text, first), (pair.b.text, second)))
         values = {"response_a": pair.a.text, "response_b": pair.b.text}
-        return self._shown(subject.task, values, (pair.a.inner, pair.b.inner), truth)
+        shown = self._shown(subject.task, values, (pair.a.inner, pair.b.inner), truth)
+        return shown._replace(changes=_changes({"A": a, "B": b}))
 
     def _trajectories(self, cells: Sequence[PlannedCell]) -> dict[str, Shown]:
         wanted = sorted({cell.trajectory_id for cell in cells if cell.trajectory_id is not None})
@@ -82,18 +130,55 @@ class Showing:
         }
 
     def _trajectory(self, cell: PlannedCell, subject: TrajectorySubject, known: SideTruth | None) -> Shown:
-        inner = transcript(subject.task, subject.messages)
-        fenced = show_one(self._audit.secret, subject.trajectory_id, cell.repeat, inner)
+        (side,) = self._fitted(subject.task, [self._side(subject, subject.messages)])
+        fenced = show_one(self._audit.secret, subject.trajectory_id, cell.repeat, side.text)
         truth = {} if known is None else _truth(((fenced.text, known),))
-        return self._shown(subject.task, {"response": fenced.text}, (inner,), truth)
+        shown = self._shown(subject.task, {"response": fenced.text}, (side.text,), truth)
+        return shown._replace(changes=_changes({"response": side}))
 
     def _shown(
         self, task: Task, responses: Mapping[str, str], inner: Sequence[str], truth: Mapping[str, Truth]
     ) -> Shown:
-        about = {"task": task.prompt, "criteria": task.success_criteria, "constraints": task.hard_constraints}
+        about = _about(task)
         prompt = render(self.template, {**about, **responses})
-        size = self._fixed_size + len(prompt.user.encode("utf-8", "replace"))
-        return Shown(task.task_id, prompt, size, digest("shown", [about, *inner]), truth)
+        size = len(self._fixed.encode()) + len(prompt.user.encode("utf-8", "replace"))
+        most = self._spec.context_tokens
+        too_long = most is not None and tokens_of(self._fixed + prompt.user) + self._spec.max_tokens > most
+        return Shown(task.task_id, prompt, size, digest("shown", [about, *inner]), truth, too_long=too_long)
+
+
+FENCE = "=" * 100
+"""As long as the lines around a transcript together, of which there are at most two."""
+
+
+def _about(task: Task) -> dict[str, str]:
+    return {"task": task.prompt, "criteria": task.success_criteria, "constraints": task.hard_constraints}
+
+
+def _changed(subject: PairSubject, variant: str | None) -> PairSubject:
+    """The pair as a probe changes it. Raises InvalidInput where the plan says what this version does not know."""
+    if variant is None:
+        return subject
+    try:
+        changed = perturb(subject, read_variant(variant))
+    except ValueError:
+        changed = None
+    if changed is None:
+        raise InvalidInput("The run's plan names a probe that cannot be made here. Begin it anew.")
+    return changed
+
+
+def _changes(sides: Mapping[str, _Side]) -> str | None:
+    """How these sides differ from what is stored, as JSON."""
+    masked: Counter[str] = Counter()
+    for side in sides.values():
+        masked.update(side.masked)
+    left_out = {name: side.left_out for name, side in sides.items() if side.left_out}
+    changes = {
+        **({"masked": dict(sorted(masked.items()))} if masked else {}),
+        **({"left_out": left_out} if left_out else {}),
+    }
+    return json.dumps(changes, ensure_ascii=False) if changes else None
 
 
 def _truth(sides: Iterable[tuple[str, SideTruth]]) -> dict[str, Truth]:

@@ -19,7 +19,7 @@ from misjudge_storage.judging_records import CellResult
 from misjudge_storage.leases import Lease
 from misjudge_storage.run_records import PlannedCell, RunRow
 from misjudge_storage.types import Role, RunState
-from misjudge_tools.gateway.billing import Used
+from misjudge_tools.gateway.billing import UNUSED
 from misjudge_tools.gateway.clock import Clock
 from misjudge_tools.judging.session import Judged
 from misjudge_tools.judging.showing import Shown
@@ -42,7 +42,6 @@ MOST_UNREADABLE = 4
 """A judge of which more than 20 % of the first 20 replies cannot be read stops the run."""
 UNKNOWN = Estimate(0, None)
 """Of a call that no limit asks about."""
-NOTHING = Used(0, 0.0)
 TAKEN_OVER = "another process has taken the run over"
 
 
@@ -203,7 +202,7 @@ class Execution:
         if isinstance(granted, Refusal):
             raise LimitReached(granted)
         if self._stop.is_set() or self._trouble is not None:  # it waited for room until the run was over
-            self._ledger.settle(granted, NOTHING)
+            self._ledger.settle(granted, UNUSED)
             raise RunEnding
         leave = Leave()
         try:

@@ -17,9 +17,11 @@ from misjudge_tools.deps import Deps
 from misjudge_tools.episodes.casting import SCRIPTED_USER, CastAgent, Stage, cast_agents, cast_user
 from misjudge_tools.episodes.naming import canonical_name, choose_agent
 from misjudge_tools.episodes.settings import ChatAgent, RecordedAgent
-from misjudge_tools.judging.choice import JudgingSpec, choose_judge, judge_of
+from misjudge_tools.judging.choice import JudgingSpec, judge_of
+from misjudge_tools.judging.forms import FORMS
 from misjudge_tools.requests import RunPairRequest
-from misjudge_tools.runs.plan import pair_cells, trajectory_cells
+from misjudge_tools.runs.judges import asked_cascade, asked_judge, asked_judges, asked_orders
+from misjudge_tools.runs.plan import OrdersOf, pair_cells, trajectory_cells
 from misjudge_tools.runs.planning import Plan
 from misjudge_tools.runs.recorded import recorded_records, sides_of
 from misjudge_tools.runs.rollout_plan import (
@@ -72,17 +74,20 @@ def live_plan(request: RunPairRequest, deps: Deps) -> LivePlan:
             raise InvalidInput("All of these agents are recorded, and nothing is run anew: leave out user and trials.")
         records = _only_tasks(recorded, _wanted(request))
     pairings = _pairings(request, names, {} if cast is None else {agent.name: agent for agent in cast.agents})
-    return LivePlan(_assembled(request, judges, pairings, cast, records, seed), tuple(names), seed)
+    return LivePlan(_assembled(request, deps, judges, pairings, cast, records, seed), tuple(names), seed)
 
 
 def _judges(request: RunPairRequest, deps: Deps) -> tuple[JudgingSpec, ...]:
-    forms: tuple[Form, ...] = ("pairwise", "satisfaction") if request.satisfaction else ("pairwise",)
-    return tuple(
-        choose_judge(
-            request.judge, form, request.language, deps.models, to_ask=not request.dry_run, reuse=request.reuse
-        )
-        for form in forms
+    """The judge and the panel of the pairs, and the judge alone of each trajectory."""
+    scored = (
+        asked_judge(_shipped(request), form, deps, reuse=request.reuse) for form in dict.fromkeys(request.signals)
     )
+    return (*asked_judges(request, "pairwise", deps), *scored)
+
+
+def _shipped(request: RunPairRequest) -> RunPairRequest:
+    """The request with the shipped prompt: an own one of pairs cannot score a single trajectory."""
+    return request.model_copy(update={"prompt": None})
 
 
 def _names(request: RunPairRequest) -> list[str]:
@@ -232,6 +237,7 @@ def _known(a: str, b: str, cast: Mapping[str, CastAgent]) -> Bucket | None:
 
 def _assembled(
     request: RunPairRequest,
+    deps: Deps,
     judges: tuple[JudgingSpec, ...],
     pairings: Sequence[Pairing],
     cast: Cast | None,
@@ -239,10 +245,10 @@ def _assembled(
     seed: int,
 ) -> Plan:
     audit = audit_id(request.audit)
-    rollouts = {} if cast is None else rollouts_of(cast, audit)
+    made_here = {} if cast is None else rollouts_of(cast, audit)
     sides = sides_of(audit, records)
     sides += [
-        Side(one.task.task_id, one.trial, one.agent.name, trajectory_id) for trajectory_id, one in rollouts.items()
+        Side(one.task.task_id, one.trial, one.agent.name, trajectory_id) for trajectory_id, one in made_here.items()
     ]
     pairs = pair_rows(audit, pairings, sides)
     if not pairs:
@@ -251,10 +257,22 @@ def _assembled(
             "task ids against the suite's, and the pairings."
         )
     order = {task_id: digest("order", [seed, task_id]) for task_id in {side.task_id for side in sides}}
-    made = {cell.cell_id: cell for cell in rollout_cells(rollouts)}
-    cells = list(_cells(audit, judges, request.repeats, pairs, sides, made, sorted(order, key=order.__getitem__)))
-    spec = RunSpec(judges=judges, rollouts=None if cast is None or not cast.agents else _spec(request, cast))
+    made = {cell.cell_id: cell for cell in rollout_cells(made_here)}
+    tasks = sorted(order, key=order.__getitem__)
+    orders = _orders(request, deps, audit, seed, pairs, tasks)
+    cells = list(_cells(audit, judges, request.repeats, pairs, sides, made, tasks, orders))
+    rollouts = None if cast is None or not cast.agents else _spec(request, cast)
+    spec = RunSpec(judges=judges, rollouts=rollouts, cascade=asked_cascade(request))
     return Plan(spec, cells, records, pairs, cast)
+
+
+def _orders(
+    request: RunPairRequest, deps: Deps, audit: str, seed: int, pairs: Sequence[Row], tasks: Sequence[str]
+) -> OrdersOf:
+    place = {task_id: number for number, task_id in enumerate(tasks)}
+    pair_ids = [row["pair_id"] for row in sorted(pairs, key=lambda row: place[row["task_id"]])]
+    with deps.store.read() as connection:
+        return asked_orders(request, seed, pair_ids, connection, audit)
 
 
 def _cells(
@@ -265,9 +283,12 @@ def _cells(
     sides: Sequence[Side],
     made: Mapping[str, PlannedCell],
     tasks: Sequence[str],
+    orders: OrdersOf,
 ) -> Iterator[PlannedCell]:
-    """By task: its rollouts, its pairs, then the satisfaction of each trajectory that is in a pair."""
-    judge_ids = [(judge.form, judge_fingerprint(judge_of(judge))) for judge in judges]
+    """By task: its rollouts, its pairs, then the scores of each trajectory that is in a pair."""
+    by_form: dict[Form, list[str]] = {}
+    for judge in judges:
+        by_form.setdefault(judge.form, []).append(judge_fingerprint(judge_of(judge)))
     paired = {side for row in pairs for side in (row["trajectory_a"], row["trajectory_b"])}
     of_task: dict[str, tuple[list[str], list[str]]] = {task_id: ([], []) for task_id in tasks}
     for row in pairs:
@@ -276,12 +297,12 @@ def _cells(
         of_task[side.task_id][1].append(side.trajectory_id)
     for pair_ids, trajectory_ids in of_task.values():
         yield from (made[one] for one in trajectory_ids if one in made)
-        for form, judge_id in judge_ids:
-            if form == "pairwise":
-                yield from pair_cells(audit, judge_id, pair_ids, repeats)
+        for form, judge_ids in by_form.items():
+            if FORMS[form].compares:
+                yield from pair_cells(audit, judge_ids, pair_ids, repeats, orders)
             else:
                 scored = [one for one in trajectory_ids if one in paired]
-                yield from trajectory_cells(audit, judge_id, scored, repeats)
+                yield from trajectory_cells(audit, form, judge_ids, scored, repeats)
 
 
 def _spec(request: RunPairRequest, cast: Cast) -> RolloutSpec:

@@ -2,36 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from misjudge_storage.hashing import digest
 from misjudge_storage.judging_records import Subject
 from misjudge_storage.rows import cell_id
 from misjudge_storage.run_records import PlannedCell
-from misjudge_storage.types import Order
+from misjudge_storage.types import Form, Order
 
 ROLLOUT = "rollout"
 """The kind of the cells that make a trajectory."""
 ORDERS: tuple[Order, Order] = ("AB", "BA")
+OPPOSITE: Mapping[Order, Order] = {"AB": "BA", "BA": "AB"}
+OrdersOf = Callable[[str, int], Sequence[Order]]
+"""In which orders a pair is shown for a repeat."""
 
 
-def pair_cells(audit_id: str, judge_id: str, pair_ids: Sequence[str], repeats: int) -> Iterator[PlannedCell]:
-    """Both orders of each pair, `repeats` times; the two orders of a pair stand side by side."""
+def pair_cells(
+    audit_id: str, judge_ids: Sequence[str], pair_ids: Sequence[str], repeats: int, orders: OrdersOf
+) -> Iterator[PlannedCell]:
+    """Each pair in its orders by every judge, `repeats` times; what is asked of a pair stands side by side."""
     for repeat in range(repeats):
         for pair_id in pair_ids:
-            for order in ORDERS:
-                identity = cell_id(audit_id, judge_id, pair_id, order, repeat)
-                yield PlannedCell(identity, "pairwise", judge_id, pair_id, None, order, repeat)
+            for judge_id in judge_ids:
+                for order in orders(pair_id, repeat):
+                    identity = cell_id(audit_id, judge_id, pair_id, order, repeat)
+                    yield PlannedCell(identity, "pairwise", judge_id, pair_id, None, order, repeat)
 
 
 def trajectory_cells(
-    audit_id: str, judge_id: str, trajectory_ids: Sequence[str], repeats: int
+    audit_id: str, form: Form, judge_ids: Sequence[str], trajectory_ids: Sequence[str], repeats: int
 ) -> Iterator[PlannedCell]:
-    """Each trajectory, `repeats` times."""
+    """Each trajectory by every judge, `repeats` times."""
     for repeat in range(repeats):
         for trajectory_id in trajectory_ids:
-            identity = cell_id(audit_id, judge_id, trajectory_id, None, repeat)
-            yield PlannedCell(identity, "satisfaction", judge_id, None, trajectory_id, None, repeat)
+            for judge_id in judge_ids:
+                identity = cell_id(audit_id, judge_id, trajectory_id, None, repeat)
+                yield PlannedCell(identity, form, judge_id, None, trajectory_id, None, repeat)
+
+
+def both_orders(pair_id: str, repeat: int) -> Sequence[Order]:
+    """A first, and B first."""
+    return ORDERS
+
+
+def fixed_order(pair_id: str, repeat: int) -> Sequence[Order]:
+    """A first, always: for a judge that must be asked as it was elsewhere. Position bias cannot be seen then."""
+    return ORDERS[:1]
+
+
+def balanced_orders(
+    seed: int, pair_ids: Sequence[str], repeats: int, known: Mapping[tuple[str, int], Order]
+) -> OrdersOf:
+    """One order a pair and repeat: of every two pairs that follow each other one is shown A first and one B first.
+
+    A coin of the audit's seed says which; a pair's next repeat is shown the other way round. `known` are orders that
+    were planned before, which stay. The judge has no say in it: a second judge sees what the first one saw.
+    """
+    chosen = dict(known)
+    for repeat in range(repeats):
+        for start in range(0, len(pair_ids), 2):
+            block = pair_ids[start : start + 2]
+            first = ORDERS[int(digest("coin", [seed, block[0]])[-1], 16) % 2]
+            for pair_id in block:
+                other = next((chosen[key] for key in _beside(pair_id, repeat, block) if key in chosen), None)
+                chosen.setdefault((pair_id, repeat), first if other is None else OPPOSITE[other])
+    return lambda pair_id, repeat: (chosen[pair_id, repeat],)
+
+
+def _beside(pair_id: str, repeat: int, block: Sequence[str]) -> Iterator[tuple[str, int]]:
+    """What a pair is to be shown otherwise than: its own last repeat, else the other pair of its block."""
+    yield pair_id, repeat - 1
+    yield from ((other, repeat) for other in block if other != pair_id)
 
 
 def in_random_order(seed: int, subjects: Sequence[Subject]) -> list[str]:

@@ -39,11 +39,21 @@ class RolloutSpec(Value):
     user: str | None = None
 
 
+class Cascade(Value):
+    """The run's first pairwise judge decides alone; its others are asked about a pair only where `runs.cascade` says.
+
+    `margin` is on the scale of the first one's scores: a lead below it is close.
+    """
+
+    margin: Annotated[float, Field(ge=0)]
+
+
 class RunSpec(Value):
     """The judges that a run asks, and the rollouts that it makes before."""
 
     judges: tuple[JudgingSpec, ...] = ()
     rollouts: RolloutSpec | None = None
+    cascade: Cascade | None = None
 
 
 def run_marks(spec: RunSpec) -> str | None:

@@ -134,6 +134,48 @@ class Bucket(Value):
     misselection: Misselection
 
 
+class Effect(Value):
+    """A mean difference over items with its interval, n items and p-value; None where nothing could be counted."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    p: float | None
+
+
+class ProbeRow(Value):
+    """What one probe did to the verdicts of a judge; see `stats.probes`.
+
+    `flips` of the `n` items have another verdict than the first baseline when changed, `baseline_flips` when merely
+    asked again; `excess_flip` is the difference. `shift` is how much more often the changed side (of `swapped_order`:
+    the side shown first) is picked, None where no side is changed. `smallest_seen` is the excess that n items would
+    show with 80 % power. `fooled`: one of the two is beyond chance after Benjamini-Hochberg over all rows. `left_out`
+    counts items of which a call was unscored.
+    """
+
+    probe: str
+    n: int
+    left_out: int
+    flips: int
+    baseline_flips: int
+    excess_flip: Effect
+    shift: Effect | None = None
+    smallest_seen: float | None = None
+    fooled: bool = False
+
+
+class ProbesSection(Value):
+    """What a judge can be fooled by: the largest effect first, the null control last.
+
+    `instability` is how often the judge changes its own verdict when the same is asked again.
+    """
+
+    items: int
+    instability: Rate
+    rows: tuple[ProbeRow, ...]
+
+
 class RoleTokens(Value):
     """Tokens of one role as the gateway stated them; calls without usage are counted, not guessed."""
 

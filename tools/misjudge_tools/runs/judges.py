@@ -1,0 +1,88 @@
+"""Whom a request asks, and in which orders it shows pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from misjudge_storage import run_records
+from misjudge_storage.errors import InvalidInput
+from misjudge_storage.rows import judge_fingerprint
+from misjudge_storage.types import Form
+from misjudge_tools.deps import Deps
+from misjudge_tools.interchange.confinement import refuse_outside
+from misjudge_tools.interchange.text_files import prompt_in
+from misjudge_tools.judging.choice import JudgingSpec, choose_judge, judge_of, label_of
+from misjudge_tools.profiles import PromptText
+from misjudge_tools.requests import AskingRequest, JudgingRequest
+from misjudge_tools.runs.plan import OrdersOf, balanced_orders, both_orders, fixed_order
+from misjudge_tools.runs.spec import Cascade
+
+
+def asked_judge(request: AskingRequest, form: Form, deps: Deps, *, reuse: bool = False) -> JudgingSpec:
+    """The judge that a request names. Raises MissingKey or InvalidInput."""
+    return _chosen(request, form, deps, request.judge, own_prompt_of(request, deps.roots), reuse=reuse)
+
+
+def asked_judges(request: JudgingRequest, form: Form, deps: Deps) -> tuple[JudgingSpec, ...]:
+    """The judge and the panel of a request. Raises MissingKey or InvalidInput, also for one that is named twice."""
+    own = own_prompt_of(request, deps.roots)
+    names = (request.judge, *(request.panel or ()))
+    judges = tuple(_chosen(request, form, deps, name, own, reuse=request.reuse) for name in names)
+    seen: set[str] = set()
+    for judge in judges:
+        identity = judge_fingerprint(judge_of(judge))
+        if identity in seen:
+            raise InvalidInput(
+                f"Judge {label_of(judge)!r} is named twice, and no judge is a panel of its own. Name each one once."
+            )
+        seen.add(identity)
+    return judges
+
+
+def _chosen(
+    request: AskingRequest, form: Form, deps: Deps, name: str | None, own: PromptText | None, *, reuse: bool
+) -> JudgingSpec:
+    return choose_judge(
+        name,
+        form,
+        request.language,
+        deps.models,
+        to_ask=not request.dry_run,
+        reuse=reuse,
+        own=own,
+        truncate=request.truncate,
+    )
+
+
+def own_prompt_of(request: AskingRequest, roots: Sequence[Path] | None) -> PromptText | None:
+    """The prompt in the file that a request names, if it does. Raises InvalidInput."""
+    if request.prompt is None:
+        return None
+    path = Path(request.prompt)
+    if roots is not None:
+        refuse_outside(path, roots)
+    return prompt_in(path, f"{path.name} (prompt)")
+
+
+def asked_cascade(request: JudgingRequest) -> Cascade | None:
+    """The cascade of a request, if it asks for one. Raises InvalidInput for one without a panel."""
+    if not request.cascade:
+        return None
+    if not request.panel:
+        raise InvalidInput("A cascade needs a panel to ask where the judge is not clear: name it (--panel MODEL).")
+    return Cascade(margin=request.margin)
+
+
+def asked_orders(
+    request: JudgingRequest, seed: int, pair_ids: Sequence[str], connection: Connection, audit: str
+) -> OrdersOf:
+    """In which orders a request shows these pairs, which stand in the audit's random order. Reads the store."""
+    if request.orders == "both":
+        return both_orders
+    if request.orders == "fixed":
+        return fixed_order
+    known = run_records.planned_orders(connection, audit)
+    return balanced_orders(seed, pair_ids, request.repeats, known)
