@@ -23,7 +23,8 @@ from loopback import completion
 from misjudge_storage.hashing import template_hash
 from misjudge_storage.types import Value
 from misjudge_tools.gateway.calls import ChatTurn
-from misjudge_tools.gateway.simulated_judge import SimulatedBias, simulated_reply
+from misjudge_tools.gateway.simulated_bias import SimulatedBias
+from misjudge_tools.gateway.simulated_judge import simulated_reply
 
 Fault = Literal["limited", "failed", "reset", "stalled", "garbage"]
 FAULTS: tuple[Fault, ...] = get_args(Fault)

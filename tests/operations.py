@@ -24,7 +24,8 @@ from misjudge_tools.gateway.calls import ChatTurn
 from misjudge_tools.gateway.clock import Clock
 from misjudge_tools.gateway.pool import Gateways
 from misjudge_tools.gateway.settings import Endpoint
-from misjudge_tools.gateway.simulated_judge import SimulatedBias, simulated_reply
+from misjudge_tools.gateway.simulated_bias import SimulatedBias
+from misjudge_tools.gateway.simulated_judge import simulated_reply
 from misjudge_tools.profiles import ModelSettings, Profile
 from misjudge_tools.runs.sessions import session_opener
 from misjudge_tools.runs.worker import OpenSession, Worker

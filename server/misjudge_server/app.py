@@ -39,7 +39,7 @@ from misjudge_tools.results import RunReport
 log = logging.getLogger(__name__)
 _UNSAID = {
     *("title", "pattern", "minLength", "maxLength", "minItems", "maxItems"),
-    *("minimum", "exclusiveMinimum", "exclusiveMaximum"),
+    *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
 }
 LONGEST_MESSAGE = 2_000
 """Characters of an error; it may list all labels of an audit, or repeat a name that was given."""
@@ -124,8 +124,8 @@ def tool_of(name: str, entry: ToolEntry) -> Tool:
 
 
 def schema_of(request: type[BaseModel]) -> dict[str, Any]:
-    """The JSON schema of a request, without what only eats the size budget: titles, null beside a default, and bounds
-    that nobody meets by chance, since a call that does is told in a sentence.
+    """The JSON schema of a request, without what only eats the size budget: titles, defaults that go without saying,
+    and bounds that nobody meets by chance, since a call that does is told in a sentence.
     """
     schema = request.model_json_schema()
     schema.pop("description", None)
@@ -143,13 +143,20 @@ def _slim(node: Any) -> None:
         for name in _UNSAID & node.keys():
             if not isinstance(node[name], dict):  # a field may bear such a name
                 del node[name]
+        if isinstance(node.get("items"), dict):  # the list says it
+            node["items"].pop("description", None)
         if node.get("additionalProperties") is True:  # what is not said is allowed
             del node["additionalProperties"]
-        if node.get("default", "") is None:
-            del node["default"]
-            node["anyOf"] = [option for option in node.get("anyOf", []) if option.get("type") != "null"]
-            if len(node["anyOf"]) == 1:
-                node.update(node.pop("anyOf")[0])
+        _slim_default(node)
+
+
+def _slim_default(node: dict[str, Any]) -> None:
+    if node.get("default", "") is None:
+        node["anyOf"] = [option for option in node.get("anyOf", []) if option.get("type") != "null"]
+        if len(node["anyOf"]) == 1:
+            node.update(node.pop("anyOf")[0])
+    if "default" in node and node["default"] in (None, False, "", []):
+        del node["default"]
 
 
 async def answer(

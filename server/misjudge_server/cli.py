@@ -26,6 +26,7 @@ from misjudge_server.cli_options import (
     MaxUsd,
     MaxUsdPerTask,
     OrdersOption,
+    PanelLabels,
     PanelOption,
     PromptOption,
     TruncateOption,
@@ -164,13 +165,14 @@ def judge(
 def summarize(
     audit: Annotated[str, typer.Argument(help="Name of the audit.")],
     judge: LabelOption = None,
+    panel: PanelLabels = None,
     section: Annotated[list[str] | None, typer.Option(help="Only this section; may be repeated.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """The numbers of an audit, each with n and interval: how often the judge was wrong, and how sure we are."""
     from misjudge_tools.summarize_audit import summarize_audit
 
-    request = request_of(requests.SummarizeRequest, audit=audit, judge=judge, sections=section)
+    request = request_of(requests.SummarizeRequest, audit=audit, judge=judge, panel=panel, sections=section)
     show(carry_out(lambda deps: summarize_audit(request, deps)), as_json)
 
 

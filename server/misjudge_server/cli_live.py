@@ -115,7 +115,11 @@ def simulate(
     noise: Annotated[float, typer.Option(help="Judge: share of calls answered against the truth.")] = 0.0,
     near_noise: Annotated[float | None, typer.Option(help="The same for agents closer than 0.1 in skill.")] = None,
     position: Annotated[float, typer.Option(help="Judge: share answering A whatever it holds.")] = 0.0,
+    obedience: Annotated[float, typer.Option(help="Judge: share obeying a side that says to choose it.")] = 0.0,
+    length: Annotated[float, typer.Option(help="Judge: share preferring the side that is longer by a fifth.")] = 0.0,
     politeness: Annotated[float, typer.Option(help="Judge: share preferring the side with more polite words.")] = 0.0,
+    self_preference: Annotated[float, typer.Option(help="Judge: share preferring models of its own family.")] = 0.0,
+    family: Annotated[str, typer.Option(help="Judge: its family, such as qwen; for --self-preference.")] = "",
     lenience: Annotated[float, typer.Option(help="Judge: share of polite failures called satisfied.")] = 0.0,
     parse_failure: Annotated[float, typer.Option(help="Judge: share of replies that hold no verdict.")] = 0.0,
     requests_per_minute: Annotated[int | None, typer.Option(help="More are answered with 429.")] = None,
@@ -129,7 +133,8 @@ def simulate(
     request = request_of(
         SimulateRequest,
         port=port, suite=suite, skill=skill, latency_ms=latency_ms, noise=noise, near_noise=near_noise,
-        position=position, politeness=politeness, lenience=lenience, parse_failure=parse_failure,
-        requests_per_minute=requests_per_minute, errors=errors, seed=seed,
+        position=position, obedience=obedience, length=length, politeness=politeness, self_preference=self_preference,
+        family=family, lenience=lenience, parse_failure=parse_failure, requests_per_minute=requests_per_minute,
+        errors=errors, seed=seed,
     )  # fmt: skip
     serve_simulated(request, load_settings().episodes.allowed)

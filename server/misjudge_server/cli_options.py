@@ -23,6 +23,9 @@ CascadeOption = Annotated[
 MarginOption = Annotated[float | None, typer.Option("--margin", help="cascade: a lead in scores below it is close.")]
 OrdersOption = Annotated[str | None, typer.Option("--orders", help="both, random (one a pair, balanced) or fixed.")]
 LabelOption = Annotated[str | None, typer.Option("--judge", help="Only this judge, by its label in the summary.")]
+PanelLabels = Annotated[
+    list[str] | None, typer.Option("--panel", help="Label of a judge of the panel; repeat it. Default: all of pairs.")
+]
 MaxUsd = Annotated[float | None, typer.Option(help="Most USD, overshot by one call at most; needs the model's price.")]
 MaxCalls = Annotated[int | None, typer.Option(help="Most calls; this or --max-usd is needed above 200 paid ones.")]
 MaxTokens = Annotated[int | None, typer.Option(help="Most tokens, in and out.")]

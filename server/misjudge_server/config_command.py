@@ -11,7 +11,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from misjudge_server.settings import Settings
-from misjudge_storage.types import Value
+from misjudge_storage.types import Form, Value
 from misjudge_tools.episodes.settings import (
     AgentSettings,
     Allowed,
@@ -20,8 +20,10 @@ from misjudge_tools.episodes.settings import (
     HttpAgent,
     RecordedAgent,
 )
-from misjudge_tools.gateway.pricing import Pricing
+from misjudge_tools.gateway.families import family_of
+from misjudge_tools.gateway.pricing import Listed, Pricing, listed_context
 from misjudge_tools.gateway.settings import Price, RoleName
+from misjudge_tools.judging.prompt_warnings import profile_warnings
 from misjudge_tools.profiles import ModelSettings, Profile
 
 TEMPERATURES: Final[Mapping[RoleName, float]] = {"judge": 0.0, "user_sim": 0.7}
@@ -40,9 +42,11 @@ class ModelReport(Value):
     key_is_set: bool
     temperature: float | None
     max_tokens: int | None
+    context_tokens: int | None
     price: Price | None
     family: str | None
     prompt: str | None
+    prompts: Mapping[Form, str] = {}
     reply_form: str
     limits: Mapping[str, int | float | bool | None]
     origins: Mapping[str, str]
@@ -87,12 +91,13 @@ def config_report(settings: Settings) -> ConfigReport:
         agents={name: _agent(agent) for name, agent in settings.episodes.agents.items()},
         allowed=_allowed(settings.episodes.allowed),
         leftovers=models.leftovers,
-        warnings=tuple(_warnings(models)),
+        warnings=(*_warnings(models), *_prompt_warnings(models)),
     )
 
 
 def _report(profile: Profile, temperature: float | None) -> ModelReport:
     endpoint = profile.endpoint
+    context = _context(profile)
     hidden = {"base_url", "key", "key_variable"}
     return ModelReport(
         profile=profile.name,
@@ -102,12 +107,14 @@ def _report(profile: Profile, temperature: float | None) -> ModelReport:
         key_is_set=endpoint.key is not None,
         temperature=temperature if profile.temperature is None else profile.temperature,
         max_tokens=profile.max_tokens,
+        context_tokens=context.tokens if context else None,
         price=_price(profile),
         family=profile.family,
         prompt=profile.prompt.name if profile.prompt else None,
+        prompts={form: prompt.name for form, prompt in profile.prompts.items()},
         reply_form=profile.reply_form.kind,
         limits=endpoint.model_dump(exclude=hidden),
-        origins=profile.origins,
+        origins={**profile.origins, **({"context_tokens": context.source} if context else {})},
     )
 
 
@@ -136,6 +143,13 @@ def _program(argv: Sequence[str]) -> str:
     return argv[0] if len(argv) == 1 else f"{argv[0]} (and {len(argv) - 1} more)"
 
 
+def _context(profile: Profile) -> Listed | None:
+    """The configured context, else the one that is listed of the model, else None."""
+    if profile.context_tokens is not None:
+        return Listed(profile.context_tokens, profile.origins.get("context_tokens", "misjudge.toml"))
+    return None if profile.model is None else listed_context(profile.model)
+
+
 def _price(profile: Profile) -> Price | None:
     """The configured price, else a list price of the model, else None."""
     if profile.price is not None or profile.model is None:
@@ -146,6 +160,12 @@ def _price(profile: Profile) -> Price | None:
         return None
     scale = 1_000_000 / TOKENS
     return Price(input=rate_in.usd * scale, output=rate_out.usd * scale, source=rate_in.source)
+
+
+def _prompt_warnings(models: ModelSettings) -> Iterator[str]:
+    for name, profile in models.profiles.items():
+        for warning in profile_warnings(profile):
+            yield f"profile {name}: {warning}"
 
 
 def _warnings(models: ModelSettings) -> Iterator[str]:
@@ -162,9 +182,9 @@ def _warnings(models: ModelSettings) -> Iterator[str]:
 
 
 def _family(profile: Profile) -> str:
-    """The family that is stated, else the first word of the model's name, as `gpt` in `openai/gpt-4o`."""
+    """The family that is stated, else the one that the model's name says, else the first word of that name."""
     if profile.family is not None:
         return profile.family.casefold()
-    name = (profile.model or "").rpartition("/")[2]
-    first = re.match(r"[^\W\d_]+", name)
-    return first[0].casefold() if first else ""
+    model = profile.model or ""
+    first = re.match(r"[^\W\d_]+", model.rpartition("/")[2])
+    return family_of(model) or (first[0].casefold() if first else "")

@@ -7,14 +7,14 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final, NamedTuple, Self
+from typing import Annotated, Any, Final, NamedTuple, Self, get_args
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from misjudge_server.config_agents import KINDS, AgentName, AgentTable, AllowTable, episode_settings
 from misjudge_server.text_files import read_prompt, shown
 from misjudge_storage.errors import InvalidInput
-from misjudge_storage.types import Name, Value
+from misjudge_storage.types import Form, Name, Value
 from misjudge_tools.episodes.settings import EpisodeSettings
 from misjudge_tools.gateway.settings import DEFAULT_KEY_VARIABLE
 from misjudge_tools.interchange.text_files import read_text
@@ -91,21 +91,41 @@ class Connection(_Table):
     trust_env: bool | None = None
 
 
+PromptFile = Annotated[str, Field(min_length=1, max_length=400)]
+
+
+class PromptsTable(_Table):
+    """The table `prompts` of a profile: a judge's own prompt files by form."""
+
+    pairwise: PromptFile | None = None
+    satisfaction: PromptFile | None = None
+    gate: PromptFile | None = None
+    proxy: PromptFile | None = None
+
+
 class ProfileTable(Connection):
     """A table `[profiles.NAME]`. Prices in USD per million tokens."""
 
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     max_tokens: Annotated[int, Field(ge=1)] | None = None
+    context_tokens: Annotated[int, Field(ge=1)] | None = None
     price_in: Annotated[float, Field(ge=0)] | None = None
     price_out: Annotated[float, Field(ge=0)] | None = None
     family: Name | None = None
-    prompt: Annotated[str, Field(min_length=1, max_length=400)] | None = None
+    prompt: PromptFile | None = None
+    prompts: PromptsTable | None = None
     reply_form: Annotated[ReplyForm, BeforeValidator(_reply_form)] | None = None
 
     @model_validator(mode="after")
     def _prices_come_in_twos(self) -> Self:
         if (self.price_in is None) != (self.price_out is None):
             raise ValueError("give both price_in and price_out, or neither")
+        return self
+
+    @model_validator(mode="after")
+    def _pairs_have_one_prompt(self) -> Self:
+        if self.prompt is not None and self.prompts is not None and self.prompts.pairwise is not None:
+            raise ValueError("prompt is that of pairs, as pairwise in prompts is: give one of them")
         return self
 
 
@@ -136,13 +156,16 @@ class ConfigFile(_Table):
 
 
 class LoadedConfig(NamedTuple):
-    """The file with its prompts by profile. `trusted`: a person named it outside of the folder's own files."""
+    """The file with its prompts by profile, and by profile and form. `trusted`: a person named it outside of the
+    folder's own files.
+    """
 
     name: str
     tables: ConfigFile
     prompts: Mapping[str, PromptText]
     trusted: bool
     episodes: EpisodeSettings = EpisodeSettings()
+    prompts_by_form: Mapping[str, Mapping[Form, PromptText]] = {}
 
 
 def load_config(path: Path, *, trusted: bool) -> LoadedConfig:
@@ -153,8 +176,19 @@ def load_config(path: Path, *, trusted: bool) -> LoadedConfig:
         for name, profile in tables.profiles.items()
         if profile.prompt is not None
     }
+    by_form = {name: _prompts_by_form(path, name, profile) for name, profile in tables.profiles.items()}
     episodes = episode_settings(tables.agents, tables.allow, path, trusted=trusted)
-    return LoadedConfig(path.name, tables, prompts, trusted, episodes)
+    return LoadedConfig(path.name, tables, prompts, trusted, episodes, by_form)
+
+
+def _prompts_by_form(path: Path, name: str, profile: ProfileTable) -> dict[Form, PromptText]:
+    stated = {} if profile.prompts is None else profile.prompts.model_dump(exclude_none=True)
+    forms: tuple[Form, ...] = get_args(Form)
+    return {
+        form: read_prompt(path, f"{form} of prompts in [profiles.{name}] of {path.name}", stated[form])
+        for form in forms
+        if form in stated
+    }
 
 
 def parse_config(text: str, name: str) -> ConfigFile:
@@ -253,6 +287,8 @@ def _allowed(table: list[str]) -> dict[str, Any]:
             fields = RolesTable.model_fields
         case ["profiles", _]:
             fields = ProfileTable.model_fields
+        case ["profiles", _, "prompts", *_]:
+            fields = PromptsTable.model_fields
         case ["profiles", _, *_]:
             fields = ReplyForm.model_fields
         case ["prices", _]:

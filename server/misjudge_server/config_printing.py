@@ -100,12 +100,17 @@ def _lines(model: ModelReport, is_agent: bool) -> Iterator[_Line]:
     yield _Line("temperature", temperature, origins.get("temperature", "–" if is_agent else "default of the role"))
     if model.max_tokens is not None:
         yield _Line("max_tokens", str(model.max_tokens), origins.get("max_tokens", DEFAULT))
+    if model.context_tokens is not None:
+        yield _Line("context", f"{model.context_tokens:,} tokens", origins.get("context_tokens", DEFAULT))
     yield _Line("price", _price(model.price), origins.get("price", model.price.source if model.price else "–"))
     if model.family is not None:
         yield _Line("family", model.family, origins.get("family", DEFAULT))
     yield _Line("limits", _limits(model), _origin_of_limits(model))
     if model.prompt is not None:
         yield _Line("prompt", model.prompt, origins.get("prompt", DEFAULT))
+    if model.prompts:
+        named = ", ".join(f"{form}: {prompt}" for form, prompt in model.prompts.items())
+        yield _Line("prompts", named, origins.get("prompts", DEFAULT))
     if "reply_form" in origins:
         yield _Line("reply form", model.reply_form, origins["reply_form"])
 

@@ -8,6 +8,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
 from misjudge_server.terminal import plain
+from misjudge_tools.stats.misselection import DecidedRate
 from misjudge_tools.stats.rates import Rate
 
 WIDTH = 118
@@ -46,6 +47,11 @@ def estimate(rate: Rate | None) -> str:
 def short(rate: Rate | None) -> str:
     """A share for a table: `20.0 % [7–45] of 20`."""
     return "–" if rate is None or rate.rate is None else f"{shorter(rate)} of {rate.n}"
+
+
+def of_decided(rate: DecidedRate) -> str:
+    """As `short`, with the number of pairs that could have been decided: `20.0 % [7–45] of 20/28`."""
+    return f"{short(rate)}/{rate.n / rate.coverage:.0f}" if rate.coverage else short(rate)
 
 
 def shorter(rate: Rate) -> str:

@@ -17,6 +17,7 @@ ASK_FURTHER = {
     "summarize_audit": "summarize_audit with judge=LABEL or sections=[…] for what was left out; "
     "read_record of misjudge://audits/NAME lists the labels",
     "judge": "summarize_audit for all verdicts together, read_record for one",
+    "probe_judge": "read_record of misjudge://audits/NAME/probes for the single calls",
     "run_pair": "read_record for what was left out",
     "import_records": "read_record of misjudge://audits/NAME for every import",
     "read_record": "read_record with fields=[…] or cursor",

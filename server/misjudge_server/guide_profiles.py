@@ -35,7 +35,10 @@ _ROLES: Final[Mapping[str, RoleName]] = {
     "llmjudge": "judge",
 }
 _NAMES: Final[Mapping[str, str]] = {
-    **{field.replace("_", ""): field for field in ProfileTable.model_fields.keys() - {"prompt", "reply_form"}},
+    **{
+        field.replace("_", ""): field
+        for field in ProfileTable.model_fields.keys() - {"prompt", "prompts", "reply_form"}
+    },
     "apikeyenv": "key_env",
     "apikeyvar": "key_env",
     "apikeyvariable": "key_env",
@@ -45,6 +48,8 @@ _NAMES: Final[Mapping[str, str]] = {
     "apibase": "base_url",
     "modelid": "model",
     "modelname": "model",
+    "contextwindow": "context_tokens",
+    "contextlength": "context_tokens",
     "timeoutms": "timeout_ms",
     "maxretries": "max_retries",
 }

@@ -10,25 +10,27 @@ from pydantic import BaseModel
 from rich.table import Table
 from rich.text import Text
 
-from misjudge_server.console import console, estimate, percent, short, shorter
+from misjudge_server.console import console, estimate, of_decided, percent, short, shorter
+from misjudge_server.panel_printing import panel_tables
+from misjudge_server.probe_printing import print_all_probes
+from misjudge_server.satisfaction_printing import satisfaction_lines, satisfaction_tables, without_other_forms
 from misjudge_server.side_by_side import print_agents, side_by_side
 from misjudge_server.terminal import json_text
 from misjudge_tools.results import ImportResult
-from misjudge_tools.stats.misselection import DecidedRate
 from misjudge_tools.summary.assemble import SEVERAL
+from misjudge_tools.summary.constant_answers import constant_answer
 from misjudge_tools.summary.values import (
     AuditSummary,
     Bucket,
+    ConsistencySection,
     CostSection,
     PairCounts,
     ProvenanceSection,
     RankingSection,
-    SatisfactionSection,
     Sections,
 )
 
 PAIR_HEADINGS = ("wrong, per call", "of decided/decidable", "flips", "right", "first")
-SATISFACTION_HEADINGS = ("satisfied from", "failed, of satisfied", "failed, of all", "relative risk", "AUC")
 RANKING_HEADINGS = ("near", "wide", "rank correlation", "agents")
 CONSISTENCY = {
     "flip_rate": "verdict flips with the order",
@@ -63,24 +65,25 @@ def _(summary: AuditSummary) -> None:
         print_agents(summary.agents, "Agents: tasks done (95 % intervals in brackets)")
     if summary.buckets:
         console.print(_buckets_table(summary.buckets))
-    for name, reason in summary.why.items():
+    print_all_probes(summary)
+    for name, reason in without_other_forms(summary).items():
         if reason != SEVERAL.why:
             console.print(Text(f"{name}: {reason}", style="dim"))
 
 
 def _comparisons(summary: AuditSummary, judges: Mapping[str, Sections]) -> Iterator[Table]:
-    """The judges side by side: on pairs, on satisfaction, on the ranking of agents. Only what is there."""
+    """The judges side by side: on pairs, on satisfaction, on the ranking of agents; as a panel. Only what is there."""
     rows = {_label(label, sections): sections for label, sections in judges.items()}
     named = f"Audit {summary.audit}"
     paired = {label: _pair_cells(one) for label, one in rows.items() if one.misselection or one.consistency}
-    happy = {label: _satisfaction_cells(one.satisfaction) for label, one in rows.items() if one.satisfaction}
     ranked = {label: _ranking_cells(one.ranking) for label, one in rows.items() if one.ranking}
     if paired:
         yield side_by_side(f"{named}: pairs (95 % intervals in brackets)", PAIR_HEADINGS, paired)
-    if happy:
-        yield side_by_side(f"{named}: satisfaction against success", SATISFACTION_HEADINGS, happy)
+    yield from satisfaction_tables(named, rows)
     if ranked:
         yield side_by_side(f"{named}: agent pairs that the gate ranks wrongly", RANKING_HEADINGS, ranked)
+    if summary.panel:
+        yield from panel_tables(summary.panel)
 
 
 def _label(label: str, sections: Sections) -> str:
@@ -91,21 +94,15 @@ def _pair_cells(sections: Sections) -> Sequence[str]:
     wrong, steady = sections.misselection, sections.consistency
     return (
         short(wrong),
-        _of_decided(wrong.decided) if wrong else "–",
+        of_decided(wrong.decided) if wrong else "–",
         shorter(steady.intervals["flip_rate"]) if steady else "–",
-        percent(steady.accuracy) if steady else "–",
+        _accuracy(steady) if steady else "–",
         percent(steady.letter_a_share) if steady else "–",
     )
 
 
-def _satisfaction_cells(found: SatisfactionSection) -> Sequence[str]:
-    return (
-        "–" if found.threshold is None else f"{found.threshold:g}",
-        short(found.intervals.get("p_fail_given_satisfied")),
-        short(found.intervals["base_fail"]),
-        "–" if found.relative_risk is None else f"{found.relative_risk:.2f}",
-        "–" if found.auc is None else f"{found.auc:.2f}",
-    )
+def _accuracy(found: ConsistencySection) -> str:
+    return f"{percent(found.accuracy)}{' (constant)' if constant_answer(found) else ''}"
 
 
 def _ranking_cells(found: RankingSection) -> Sequence[str]:
@@ -116,11 +113,6 @@ def _ranking_cells(found: RankingSection) -> Sequence[str]:
         "–" if found.spearman is None else f"{found.spearman:.3f}",
         str(found.agents),
     )
-
-
-def _of_decided(rate: DecidedRate) -> str:
-    """As `_short`, with the number of pairs that could have been decided: `20.0 % [7–45] of 20/28`."""
-    return f"{short(rate)}/{rate.n / rate.coverage:.0f}" if rate.coverage else short(rate)
 
 
 def _sections_table(title: str, lines: Sequence[tuple[str, str]]) -> Table:
@@ -144,14 +136,19 @@ def _lines(sections: Sections) -> list[tuple[str, str]]:
             ("misselected of all pairs (undecided ones count as right)", percent(sections.misselection.all_pairs_rate))
         )
     if sections.consistency is not None:
-        measured = sections.consistency.intervals
-        lines.extend((label, estimate(measured.get(name))) for name, label in CONSISTENCY.items())
-    lines.extend(_satisfaction_lines(sections))
+        lines.extend(_consistency_lines(sections.consistency))
+    lines.extend(satisfaction_lines(sections))
     lines.extend(_agent_lines(sections))
     if sections.unscored:
         lines.append(("unscored", ", ".join(f"{number} {reason}" for reason, number in sections.unscored.items())))
     lines.extend(_cost_lines(sections))
     return lines
+
+
+def _consistency_lines(found: ConsistencySection) -> Iterator[tuple[str, str]]:
+    for name, label in CONSISTENCY.items():
+        of_nothing = ", of a constant answer" if name == "accuracy" and constant_answer(found) else ""
+        yield label, f"{estimate(found.intervals.get(name))}{of_nothing}"
 
 
 def _pair_lines(pairs: PairCounts) -> list[tuple[str, str]]:
@@ -161,28 +158,6 @@ def _pair_lines(pairs: PairCounts) -> list[tuple[str, str]]:
     ends = {"tie": pairs.tie, "inconsistent": pairs.inconsistent, "unscored": pairs.unscored, "weak": pairs.weak}
     if known := [f"{found} {end}" for end, found in ends.items() if found is not None]:
         lines.append(("what the judge says of them", ", ".join(known)))
-    return lines
-
-
-def _satisfaction_lines(sections: Sections) -> list[tuple[str, str]]:
-    found = sections.satisfaction
-    if found is None:
-        return []
-    threshold = "" if found.threshold is None else f" (score from {found.threshold:g} on)"
-    risk = "–" if found.relative_risk is None else f"{found.relative_risk:.2f}"
-    auc = "–" if found.auc is None else f"{found.auc:.2f}"
-    lines = [
-        (f"failed, of satisfied{threshold}", estimate(found.intervals.get("p_fail_given_satisfied"))),
-        ("failed, of all", estimate(found.intervals["base_fail"])),
-        ("relative risk, AUC", f"{risk}, {auc} (1.00 and 0.50: satisfaction says nothing of success)"),
-    ]
-    if found.p_value is not None and found.ceiling is not None:
-        lines.append(
-            (
-                f"p against a ceiling of {percent(found.ceiling)}",
-                "< 0.0001" if found.p_value < 0.0001 else f"{found.p_value:.4f}",
-            )
-        )
     return lines
 
 

@@ -19,7 +19,7 @@ from misjudge_storage.types import Name
 from misjudge_tools.gateway.settings import Price, RoleName
 from misjudge_tools.profiles import ModelSettings, Profile
 
-_OWN_FIELDS: Final = ("temperature", "max_tokens", "family", "reply_form")
+_OWN_FIELDS: Final = ("temperature", "max_tokens", "context_tokens", "family", "reply_form")
 _NAME: Final[TypeAdapter[str]] = TypeAdapter(Name)
 
 
@@ -57,9 +57,9 @@ def _profile(given: Given, config: LoadedConfig, name: str) -> Profile:
     own = stated_by(config.tables.profiles[name], f"profile {name}", config.name)
     profile = _asked(given, f"profile {name}", own, own.get("model") or _fallback_model(given, config))
     fields: dict[str, Any] = {field: own[field].value for field in _OWN_FIELDS if field in own}
-    prompt = config.prompts.get(name)
-    origins = {field: own[field].origin for field in (*fields, "prompt") if field in own}
-    update = {**fields, "name": name, "prompt": prompt, "origins": {**profile.origins, **origins}}
+    prompts = {"prompt": config.prompts.get(name), "prompts": config.prompts_by_form.get(name, {})}
+    origins = {field: own[field].origin for field in (*fields, *prompts) if field in own}
+    update = {**fields, **prompts, "name": name, "origins": {**profile.origins, **origins}}
     return profile.model_copy(update=update)
 
 

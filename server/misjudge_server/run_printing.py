@@ -8,14 +8,17 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
+from misjudge_server.cascade_printing import cascade_lines, is_exact, planned_calls
 from misjudge_server.console import console
 from misjudge_server.printing import print_result, summarize_next
+from misjudge_server.probe_printing import print_probes
 from misjudge_server.side_by_side import print_agents
 from misjudge_tools.ping import PingReport, RolePing
 from misjudge_tools.results import (
     LIMIT_REACHED,
     JudgeResult,
     PairOutcome,
+    ProbeResult,
     RolePlan,
     RoleUse,
     RunList,
@@ -32,27 +35,54 @@ PING_HEADINGS = ("role", "model", "at", "answer", "ms", "tokens", "USD", "JSON",
 
 @print_result.register
 def _(result: JudgeResult) -> None:
-    if result.marked:
-        console.print(Text(result.marked, style="bold yellow"))
+    _print_marks(result)
     run = result.run
     kept = f", {result.already_stored} were stored before" if result.already_stored else ""
     cached = f", {run.from_cache} from other audits" if run.from_cache else ""
     lost = "".join(f", {number} unscored ({reason})" for reason, number in run.unscored.items())
     console.print(Text(f"{result.judge}, {result.form}: {run.state}, {_asked(run)}{kept}{cached}{lost}"))
+    for line in cascade_lines(run):
+        console.print(Text(line))
+    _print_reason(run)
+    if run.done or run.state == "done":
+        console.print(summarize_next(run.audit))
+
+
+@print_result.register
+def _(result: ProbeResult) -> None:
+    _print_marks(result)
+    run = result.run
+    kept = f", {result.already_stored} were stored before" if result.already_stored else ""
+    lost = "".join(f", {number} unscored ({reason})" for reason, number in run.unscored.items())
+    console.print(Text(f"{result.judge}, probes of {result.items} pairs: {run.state}, {_asked(run)}{kept}{lost}"))
+    if result.not_applicable:
+        without = ", ".join(f"{probe} {number}" for probe, number in result.not_applicable.items())
+        console.print(Text(f"Pairs in which there was nothing to change: {without}"))
+    _print_reason(run)
+    if result.probes is not None:
+        print_probes(result.judge, result.probes, simulated=result.simulated)
+
+
+def _print_marks(result: JudgeResult | ProbeResult | RunPairResult) -> None:
+    if result.marked:
+        console.print(Text(result.marked, style="bold yellow"))
+    for warning in result.warnings:
+        console.print(Text(warning, style="yellow"))
+
+
+def _print_reason(run: RunReport) -> None:
     if run.reason:
         console.print(Text(run.reason))
     if (run.reason or "").startswith(LIMIT_REACHED):
         console.print(f"Go on with: misjudge runs resume {run.run}, and the higher limit")
-    if run.done or run.state == "done":
-        console.print(summarize_next(run.audit))
 
 
 def _asked(run: RunReport) -> str:
     if run.state != "planned":
         return f"{run.done} of {run.total} calls stored"
     if run.most_cost is None:
-        return f"{run.total} calls, cost not known"
-    return f"{run.total} calls, at most {run.most_cost:.4f} USD (longest replies, no second tries)"
+        return f"{planned_calls(run)}, cost not known"
+    return f"{planned_calls(run)}, at most {run.most_cost:.4f} USD (longest replies, no second tries)"
 
 
 @print_result.register
@@ -85,6 +115,7 @@ def _details(run: RunReport) -> Iterator[str]:
     for use in run.spent:
         cost = "cost not known" if use.cost is None else f"{use.cost:.4f} USD"
         yield f"{use.role}: {use.calls} requests, {_tokens(use)}, {cost}"
+    yield from cascade_lines(run)
     if run.from_cache:
         yield f"{run.from_cache} replies came from other audits, at no cost"
     if run.limits:
@@ -99,7 +130,7 @@ def _details(run: RunReport) -> Iterator[str]:
 
 
 def _left(run: RunReport) -> Iterator[str]:
-    if run.state in {"lost", "cancelled"}:
+    if run.state in {"lost", "cancelled"} and run.done < run.total:
         yield f"{run.total - run.done} cells are left: misjudge runs resume {run.run}"
     elif run.failed:
         yield f"{run.failed} cells were asked and got no reply: misjudge runs retry {run.run}"
@@ -122,8 +153,7 @@ def _cost(run: RunReport) -> str:
 
 @print_result.register
 def _(result: RunPairResult) -> None:
-    if result.marked:
-        console.print(Text(result.marked, style="bold yellow"))
+    _print_marks(result)
     run = result.run
     if run.state == "planned":
         for line in plan_lines(result):
@@ -150,9 +180,11 @@ def plan_lines(planned: RunPairResult) -> Iterator[str]:
     yield f"plan: {_pairs(planned.pairs)}, {run.total} cells to do, judge {run.judge}"
     for role, where in planned.asked_at.items():
         yield f"{role}: {where}"
+    yield from cascade_lines(run)
     for use in run.plan:
         form = f", {use.form}" if use.form else ""
-        yield f"{use.role} {use.model}{form}: {use.calls} calls{'' if use.form else ' at most'}, {_planned_cost(use)}"
+        exact = use.form is not None and is_exact(run, use)
+        yield f"{use.role} {use.model}{form}: {use.calls} calls{'' if exact else ' at most'}, {_planned_cost(use)}"
 
 
 def _planned_cost(use: RolePlan) -> str:

@@ -16,7 +16,7 @@ from misjudge_tools.episodes.settings import Allowed
 from misjudge_tools.gateway.settings import SIMULATED_KEY
 from misjudge_tools.gateway.simulated import SimulatedServer, Trouble
 from misjudge_tools.gateway.simulated_agent import Repertoire
-from misjudge_tools.gateway.simulated_judge import Share, SimulatedBias
+from misjudge_tools.gateway.simulated_bias import Family, Share, SimulatedBias
 from misjudge_tools.suites.loading import load_suite
 
 SAID = """\
@@ -38,7 +38,11 @@ class SimulateRequest(Value):
     noise: Share = 0.0
     near_noise: Share | None = None
     position: Share = 0.0
+    obedience: Share = 0.0
+    length: Share = 0.0
     politeness: Share = 0.0
+    self_preference: Share = 0.0
+    family: Family = ""
     lenience: Share = 0.0
     parse_failure: Share = 0.0
     requests_per_minute: Annotated[int, Field(ge=1)] | None = None
@@ -59,7 +63,11 @@ async def _serve(request: SimulateRequest, suite: str, known: Repertoire) -> Non
     async with SimulatedServer(
         SimulatedBias(
             position=request.position,
+            obedience=request.obedience,
+            length=request.length,
             politeness=request.politeness,
+            self_preference=request.self_preference,
+            family=request.family,
             noise=request.noise,
             near=request.near_noise,
             parse_failure=request.parse_failure,

@@ -17,7 +17,7 @@ from misjudge_storage.ingest import insert_new, insert_trajectories
 from misjudge_storage.leases import Lease, holds
 from misjudge_storage.planned_pairs import make_pairs
 from misjudge_storage.rows import Row
-from misjudge_storage.types import Message, Task
+from misjudge_storage.types import Message, Side, Task
 
 TASKS = tables.table(tables.Task)
 TRAJECTORIES = tables.table(tables.Trajectory)
@@ -66,10 +66,13 @@ class TrajectorySubject(NamedTuple):
 
 
 class SideTruth(NamedTuple):
-    """Whether a side did the job, and how able its agent is (share of tasks it gets right), where that is stated."""
+    """Whether a side did the job, how able its agent is (share of tasks it gets right), where that is stated, and what
+    its `model` is called, else its agent.
+    """
 
     success: bool
     skill: float | None
+    model: str
 
 
 class PairTruth(NamedTuple):
@@ -128,10 +131,13 @@ class CellResult(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """What came of storing results: whether the lease was `held`, and the trajectories and pairs that are now there."""
+    """What came of storing results: whether the lease was `held`, the trajectories and pairs that are now there, and
+    how many cells were `added` to the run.
+    """
 
     held: bool
     subjects: frozenset[str] = frozenset()
+    added: int = 0
 
 
 def read_audit(connection: Connection, name: str) -> AuditRow:
@@ -229,7 +235,8 @@ def _task(row: Found[*tuple[Any, ...]]) -> Task:
 def read_pair_truths(connection: Connection, audit_id: str, pair_ids: Sequence[str]) -> list[PairTruth]:
     """Success of both sides; where only a preference is known, the better side counts as the one that did it."""
     query = text("""
-        SELECT g.pair_id, g.success_a, g.success_b, g.gold_pref, a.setup_json AS setup_a, b.setup_json AS setup_b
+        SELECT g.pair_id, g.success_a, g.success_b, g.gold_pref, a.setup_json AS setup_a, b.setup_json AS setup_b,
+            COALESCE(a.base_model, a.agent) AS model_a, COALESCE(b.base_model, b.agent) AS model_b
         FROM pair_gold g
         JOIN pairs p ON p.audit_id = g.audit_id AND p.pair_id = g.pair_id
         JOIN trajectories a ON a.trajectory_id = p.trajectory_a
@@ -243,20 +250,27 @@ def read_pair_truths(connection: Connection, audit_id: str, pair_ids: Sequence[s
             if row.gold_pref not in {"A", "B"}:
                 continue
             success_a, success_b = row.gold_pref == "A", row.gold_pref == "B"
-        sides = ((success_a, row.setup_a), (success_b, row.setup_b))
-        truths.append(PairTruth(row.pair_id, *(SideTruth(bool(success), _skill(setup)) for success, setup in sides)))
+        a = SideTruth(bool(success_a), _skill(row.setup_a), row.model_a)
+        b = SideTruth(bool(success_b), _skill(row.setup_b), row.model_b)
+        truths.append(PairTruth(row.pair_id, a, b))
     return truths
+
+
+def better_sides(connection: Connection, audit_id: str) -> dict[str, Side]:
+    """Pair → the side that gold says is better, of the pairs where one is."""
+    query = "SELECT pair_id, gold_pref FROM pair_gold WHERE audit_id = :audit AND gold_pref IN ('A', 'B')"
+    return {pair_id: side for pair_id, side in connection.execute(text(query), {"audit": audit_id})}
 
 
 def read_successes(connection: Connection, audit_id: str, trajectory_ids: Sequence[str]) -> dict[str, SideTruth]:
     """Success by trajectory, where it is known."""
     query = text("""
-        SELECT o.trajectory_id, o.success, t.setup_json
+        SELECT o.trajectory_id, o.success, t.setup_json, COALESCE(t.base_model, t.agent) AS model
         FROM trajectory_outcomes o JOIN trajectories t ON t.trajectory_id = o.trajectory_id
         WHERE o.audit_id = :audit AND o.success IS NOT NULL AND o.trajectory_id IN :trajectories
     """).bindparams(bindparam("trajectories", expanding=True))
     found = connection.execute(query, {"audit": audit_id, "trajectories": list(trajectory_ids)})
-    return {row.trajectory_id: SideTruth(bool(row.success), _skill(row.setup_json)) for row in found}
+    return {row.trajectory_id: SideTruth(bool(row.success), _skill(row.setup_json), row.model) for row in found}
 
 
 @lru_cache(maxsize=1024)

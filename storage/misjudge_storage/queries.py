@@ -18,6 +18,7 @@ BY_KIND: dict[str, tuple[type[SQLModel], str]] = {
     "trajectories": (tables.Trajectory, "trajectory_id"),
     "pairs": (tables.Pair, "pair_id"),
     "verdicts": (tables.Verdict, "verdict_id"),
+    "probes": (tables.ProbeVerdict, "probe_verdict_id"),
     "logs": (tables.JudgeLog, "log_id"),
     "imports": (tables.Import, "import_id"),
 }
@@ -33,7 +34,10 @@ def read_audit_facts(connection: Connection, audit_id: str) -> Fields:
         .mappings()
         .one()
     )
-    counted = (tables.Task, tables.Trajectory, tables.Pair, tables.Verdict, tables.GoldLabel, tables.JudgeLog)
+    counted = (
+        *(tables.Task, tables.Trajectory, tables.Pair, tables.Verdict, tables.ProbeVerdict),
+        *(tables.GoldLabel, tables.JudgeLog),
+    )
     return {
         **fields(row),
         "counts": {str(model.__tablename__): count_of(connection, model, audit_id) for model in counted},

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, exists, func, select, text
 from misjudge_storage import tables
 from misjudge_storage.queries import BY_KIND, Fields, fields
 
-JUDGE_ROLES = frozenset({"judge", "success_check"})
+JUDGE_ROLES = frozenset({"judge", "probe", "success_check"})
 """Roles of calls that are asked of the judge; the others make the episodes."""
 _JUDGE_ROLES = ", ".join(f"'{role}'" for role in sorted(JUDGE_ROLES))
 
@@ -62,6 +62,14 @@ _QUERIES: Mapping[str, _Query] = {
         made_up="EXISTS (SELECT 1 FROM trajectories t WHERE t.trajectory_id = x.trajectory_id AND t.simulated) "
         "OR EXISTS (SELECT 1 FROM pairs p JOIN trajectories t ON t.trajectory_id IN (p.trajectory_a, p.trajectory_b) "
         "WHERE p.audit_id = x.audit_id AND p.pair_id = x.pair_id AND t.simulated)",
+    ),
+    "probes": _Query(
+        "x.probe_verdict_id, x.pair_id, j.label AS judge, x.variant, x.order_shown, x.repeat, x.status, x.winner",
+        order="judge_id, pair_id, variant, repeat, probe_verdict_id",
+        joins="JOIN judges j ON j.audit_id = x.audit_id AND j.judge_id = x.judge_id",
+        judged="j.simulated",
+        made_up="EXISTS (SELECT 1 FROM pairs p JOIN trajectories t ON t.trajectory_id IN (p.trajectory_a, "
+        "p.trajectory_b) WHERE p.audit_id = x.audit_id AND p.pair_id = x.pair_id AND t.simulated)",
     ),
     "logs": _Query(
         "x.log_id, x.role, SUBSTR(x.model, 1, 80) AS model, x.pair_id, x.trajectory_id, x.attempt, "

@@ -143,17 +143,26 @@ def cells_of_single_pair(connection: Connection, run_id: str) -> list[PlannedCel
     return [PlannedCell(*row) for row in connection.execute(query.order_by(CELLS.c.seq))]
 
 
-def planned_orders(connection: Connection, audit_id: str) -> dict[tuple[str, int], Order]:
-    """(pair, repeat) → the order in which a run of this audit was to show it, where that was a single one."""
-    shown = func.min(CELLS.c.order_shown)
+def planned_orders(connection: Connection, run_ids: Sequence[str]) -> dict[tuple[str, int], Order]:
+    """(pair, repeat) → the order in which one of these runs was to show it; of runs that show each in one order."""
+    query = select(CELLS.c.pair_id, CELLS.c.repeat, CELLS.c.order_shown).distinct()
+    found: dict[tuple[str, int], Order] = {}
+    for run_id in run_ids:
+        mine = connection.execute(query.where(CELLS.c.run_id == run_id, CELLS.c.kind == "pairwise"))
+        found.update({(pair_id, repeat): order for pair_id, repeat, order in mine})
+    return found
+
+
+def probed_orders(connection: Connection, audit_id: str) -> dict[tuple[str, int], Order]:
+    """(pair, 0) → the order in which probes of this audit show it, of any judge; that of the unchanged calls."""
+    unchanged = CELLS.c.variant.like("baseline.%")
     query = (
-        select(CELLS.c.pair_id, CELLS.c.repeat, shown)
+        select(CELLS.c.pair_id, func.min(CELLS.c.order_shown))
         .join(RUNS, RUNS.c.run_id == CELLS.c.run_id)
-        .where(RUNS.c.audit_id == audit_id, CELLS.c.kind == "pairwise")
-        .group_by(CELLS.c.pair_id, CELLS.c.repeat)
-        .having(func.count(CELLS.c.order_shown.distinct()) == 1)
+        .where(RUNS.c.audit_id == audit_id, CELLS.c.kind == "probe", unchanged)
+        .group_by(CELLS.c.pair_id)
     )
-    return {(pair_id, repeat): order for pair_id, repeat, order in connection.execute(query)}
+    return {(pair_id, 0): order for pair_id, order in connection.execute(query)}
 
 
 def read_run(connection: Connection, run_id: str) -> RunRow:

@@ -109,7 +109,7 @@ def reduce_audit(connection: Connection, audit_id: str) -> None:
             COALESCE(v.ab_a, 0) AS ab_a, COALESCE(v.ab_b, 0) AS ab_b, COALESCE(v.ab_tie, 0) AS ab_tie,
             COALESCE(v.ba_a, 0) AS ba_a, COALESCE(v.ba_b, 0) AS ba_b, COALESCE(v.ba_tie, 0) AS ba_tie,
             CASE WHEN g.reward_source IS NOT NULL THEN ABS(g.reward_a - g.reward_b) END AS reward_gap,
-            ABS(v.score_a - v.score_b) AS score_gap,
+            v.score_a - v.score_b AS score_lead, ABS(v.score_a - v.score_b) AS score_gap,
             COALESCE(p.ability_bucket, CASE WHEN p.gap_source = 'ability' THEN
                 CASE WHEN p.reward_gap < 0.099999999 THEN 'near' ELSE 'wide' END END) AS ability_bucket,
             p.trajectory_a, p.trajectory_b

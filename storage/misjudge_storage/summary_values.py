@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+
+PanelStatus = Literal["A", "B", "tie", "inconsistent", "split", "unscored"]
+Favoured = Literal["A", "B", "tie", "unknown"]
 
 
 class Sums(NamedTuple):
@@ -164,3 +167,35 @@ class UnfinishedRun(NamedTuple):
     reason: str | None
     done: int
     total: int
+
+
+class Ballot(NamedTuple):
+    """What the judges of a panel say of one pair: how many of them each of the reduced verdicts.
+
+    `lead` is the side that has the higher mean score over all of them, `unknown` where one gave no scores.
+    """
+
+    a: int
+    b: int
+    tie: int
+    inconsistent: int
+    unscored: int
+    lead: Favoured = "unknown"
+
+
+class PanelSize(NamedTuple):
+    """Pairs that the whole panel judged, and the decidable ones among them."""
+
+    pairs: int
+    decidable: int
+
+
+class Outcomes(NamedTuple):
+    """Pairs by how they ended for a panel or a judge; `wrong` among the decidable ones that were decided, by task."""
+
+    decided: int
+    tie: int
+    inconsistent: int
+    split: int
+    unscored: int
+    wrong: Sums

@@ -249,6 +249,8 @@ class ProbeVerdict(SQLModel, table=True):
         ForeignKeyConstraint(["audit_id", "judge_id"], ["judges.audit_id", "judges.judge_id"]),
         ForeignKeyConstraint(["audit_id", "pair_id"], ["pairs.audit_id", "pairs.pair_id"]),
         Index("probe_verdicts_by_pair", "audit_id", "judge_id", "pair_id"),
+        Index("probe_verdicts_by_time", "audit_id", "created_at"),
+        Index("probe_verdicts_unscored", "audit_id", sqlite_where=_IS_UNSCORED, postgresql_where=_IS_UNSCORED),
     )
     probe_verdict_id: str = Field(primary_key=True)
     audit_id: str

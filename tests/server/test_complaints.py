@@ -76,7 +76,7 @@ def test_a_value_of_the_wrong_kind_is_named_and_never_echoed(request_name: str, 
         (
             requests.JudgeRequest,
             {"audit": "a", "form": "best"},
-            "Argument 'form' cannot be used: Input should be 'pairwise' or 'satisfaction'. pairwise: which of two",
+            "Argument 'form' cannot be used: Input should be 'pairwise', 'satisfaction', 'gate' or 'proxy'. pairwise:",
         ),
         (requests.JudgeRequest, {"audit": "a", "repeats": "two"}, "Argument 'repeats' cannot be used: Input should be"),
         (requests.JudgeRequest, {"audit": "a", "wait_s": float("nan")}, "The arguments cannot be used: holds NaN"),

@@ -10,7 +10,7 @@ import pytest
 
 from fault_server import NO_FAULTS, FaultServer
 from killing import AUDIT, CONCURRENCY, assert_nothing_lost, hold, judged_by, judging, look, prepare, stored
-from misjudge_tools.gateway.simulated_judge import SimulatedBias
+from misjudge_tools.gateway.simulated_bias import SimulatedBias
 from stdio_session import Session, serving
 
 PAIRS = 20

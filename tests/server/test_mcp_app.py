@@ -65,6 +65,7 @@ async def test_the_tools_offered_are_these(deps: Deps, mode: str) -> None:
             ("import_records", "Import judge logs and data sets", False, True, False),
             ("judge", "Ask a judge", False, False, True),
             ("run_pair", "Run and judge pairs of agents", False, False, True),
+            ("probe_judge", "Probe a judge", False, False, True),
             ("read_record", "Read a stored record", True, True, False),
             ("runs", "Watch, stop or resume runs", False, True, True),
         ]
@@ -75,8 +76,8 @@ async def test_the_tools_offered_are_these(deps: Deps, mode: str) -> None:
 async def test_the_whole_surface_is_small_enough_for_every_client(deps: Deps) -> None:
     async with client(deps) as session:
         tools = (await session.list_tools()).tools
-    sent = json.dumps([tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools])
-    assert len(sent.encode()) + len(INSTRUCTIONS.encode()) < 16_000
+    sent = sum(len(tool.model_dump_json(by_alias=True, exclude_none=True).encode()) for tool in tools)
+    assert sent + len(INSTRUCTIONS.encode()) < 16_000
     assert all(tool.description and len(tool.description) < 1_500 for tool in tools)
     assert len(INSTRUCTIONS) < 2_048
 

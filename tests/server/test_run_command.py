@@ -123,7 +123,7 @@ def test_agents_named_by_flags_are_run_judged_and_told_of(letters: Path) -> None
 
 
 def test_a_file_holds_the_options_flags_override_it_and_its_suite_is_beside_it(letters: Path) -> None:
-    spec(letters, SPEC + "trials = 3\nsatisfaction = true\n", "own.toml")
+    spec(letters, SPEC + "trials = 3\nsignals = ['satisfaction', 'gate']\n", "own.toml")
     elsewhere = letters / "elsewhere"
     elsewhere.mkdir()
     flags = ("--trials", "1", "--signals", "none", "--tasks", "sum", "--agents", "diligent,refuser,padder", "--json")

@@ -21,6 +21,9 @@ from misjudge_tools.gateway.calls import Call, ChatTurn, Exchange
 from misjudge_tools.gateway.pool import Gateways
 from misjudge_tools.gateway.settings import Endpoint
 from misjudge_tools.gateway.simulated import SimulatedServer
+from misjudge_tools.gateway.simulated_bias import SimulatedBias
+from misjudge_tools.gateway.simulated_judge import simulated_reply
+from misjudge_tools.judging.pairing import fence
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")
 OPENING = "Write a haiku about rain."
@@ -111,6 +114,34 @@ async def test_it_says_how_skilled_agents_without_a_script_are(suite: Path, skil
 
 
 @posix
+async def test_the_judge_has_the_faults_that_are_planted(suite: Path) -> None:
+    faults = {"position": 0.1, "obedience": 0.2, "length": 0.3, "politeness": 0.4, "self_preference": 0.5}
+    rest = {"family": "qwen", "noise": 0.15, "near": 0.35, "parse_failure": 0.05, "lenience": 0.6, "seed": 3}
+    bias = SimulatedBias.model_validate({**faults, **rest})
+    options = [f"--{name.replace('_', '-')}={value}" for name, value in {**faults, **rest}.items() if name != "near"]
+    program = (*launcher(HEEDED), "simulate", "--port=0", f"--suite={suite.name}", "--near-noise=0.35", *options)
+    process = await asyncio.create_subprocess_exec(
+        *program, cwd=suite.parent, env=environment(), stdout=PIPE, stderr=PIPE
+    )
+    shown = [fence(f"RESPONSE {label}", "0" * 16, text).text for label, text in (("A", "x"), ("B", "please y"))]
+    asked = [
+        (ChatTurn(role="system", content="You judge."), ChatTurn(role="user", content="\n\n".join((f"{n}", *shown))))
+        for n in range(30)
+    ]
+    try:
+        base_url = (await said_by(process))[1].removeprefix("TAOTOKEN_BASE_URL=")
+        gateways = Gateways()
+        gateway = gateways.at(Endpoint(base_url=base_url, key=SecretStr("simulated")))
+        said = [(await gateway.ask(Call(model="m", messages=turns))).text for turns in asked]
+        await gateways.aclose()
+    finally:
+        process.terminate()
+        await end_of(process)
+    assert said == [simulated_reply(bias, {}, "m", turns) for turns in asked]
+    assert said != [simulated_reply(SimulatedBias(seed=3), {}, "m", turns) for turns in asked]
+
+
+@posix
 async def test_what_is_planted_is_in_force(suite: Path) -> None:
     process = await started(suite, errors=1.0, skill=0.0)
     try:
@@ -139,7 +170,8 @@ def test_a_suite_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
     "wrong",
     [
         {"port": -1}, {"port": 65_536}, {"noise": 1.1}, {"near_noise": -0.1}, {"skill": 2}, {"latency_ms": -1},
-        {"requests_per_minute": 0}, {"errors": 1.5}, {"politness": 0.1},
+        {"requests_per_minute": 0}, {"errors": 1.5}, {"politness": 0.1}, {"length": 1.1}, {"obedience": -0.1},
+        {"self_preference": 0.4}, {"family": "qwen,openai"},
     ],
 )  # fmt: skip
 def test_what_cannot_be_planted_is_refused(wrong: dict[str, Any]) -> None:
@@ -178,6 +210,8 @@ BAD_OPTIONS: dict[str, tuple[list[str], str]] = {
     "a share above 1": (["--noise", "1.5"], "'noise' cannot be used"),
     "a share below 0": (["--near-noise=-0.1"], "'near_noise' cannot be used"),
     "no number": (["--skill", "nan"], "'skill' cannot be used"),
+    "a fault of more than all calls": (["--obedience", "1.5"], "'obedience' cannot be used"),
+    "a preference without a family": (["--self-preference", "0.4"], "self_preference needs the family"),
     "a port": (["--port", "65536"], "'port' cannot be used"),
     "no requests at all": (["--requests-per-minute", "0"], "'requests_per_minute' cannot be used"),
     "endless latency": (["--latency-ms", "inf"], "'latency_ms' cannot be used"),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from builders import episode, lone, messages, pair, passed, satisfied, verdict
+from builders import JUDGE, episode, lone, messages, pair, passed, satisfied, verdict
+from misjudge_storage import tables
 from misjudge_storage.engine import Store
-from misjudge_storage.ingest import ensure_audit, ingest
+from misjudge_storage.ingest import ensure_audit, ingest, insert_new
 from misjudge_storage.queries import BY_KIND, count_of
 from misjudge_storage.record_lists import Listed, list_audits, list_kind
+from misjudge_storage.rows import judge_fingerprint, probe_row
 from misjudge_storage.types import Judge, Log, Record
 
 MADE_UP = Judge(label="made up", form="pairwise", simulated=True)
@@ -27,10 +29,10 @@ def mixed(store: Store) -> str:
     real, script = episode("m"), episode("script", simulated=True)
     logs = [
         Log(role=role, simulated=made, raw_output=f"{role} {made}")
-        for role in ("agent", "judge", "user_sim", "success_check")
+        for role in ("agent", "judge", "user_sim", "success_check", "probe")
         for made in (True, False)
     ]
-    return put(
+    audit = put(
         store,
         "mixed",
         pair("both", real, script, verdict("A", "AB", judge=MADE_UP)),
@@ -40,6 +42,15 @@ def mixed(store: Store) -> str:
         lone(episode("lone", satisfaction=[satisfied(0.5, GATE)], simulated=True), 5),
         lone(episode("alone", satisfaction=[satisfied(0.5)]), 6),
     )
+    probed = [
+        probe_row(
+            audit, judge_fingerprint(judge), f"{pair_id} {judge.label}", pair_id, "padding.en.v1:A", verdict("A", "AB")
+        )
+        for pair_id, judge in (("both", MADE_UP), ("episode", JUDGE), ("judge", MADE_UP), ("judge", JUDGE))
+    ]
+    with store.write() as connection:
+        insert_new(connection, tables.ProbeVerdict, probed)
+    return audit
 
 
 def rows(store: Store, audit: str, kind: str, start: int = 0, limit: int = 100) -> list[Listed]:
@@ -75,9 +86,16 @@ def test_each_row_says_who_made_it_up(any_store: Store) -> None:
         ("user_sim", True, False, True),
         ("judge", True, True, False),
         ("success_check", True, True, False),
-        *((role, False, False, False) for role in ("agent", "judge", "user_sim", "success_check")),
+        ("probe", True, True, False),
+        *((role, False, False, False) for role in ("agent", "judge", "user_sim", "success_check", "probe")),
     }
-    for kind in ("pairs", "verdicts", "trajectories", "logs"):
+    assert made_up(rows(any_store, audit, "probes"), "pair_id", "judge", "variant", "winner") == {
+        ("both", "made up", "padding.en.v1:A", "A", True, True),
+        ("episode", "judge", "padding.en.v1:A", "A", False, True),
+        ("judge", "judge", "padding.en.v1:A", "A", False, False),
+        ("judge", "made up", "padding.en.v1:A", "A", True, False),
+    }
+    for kind in ("pairs", "verdicts", "probes", "trajectories", "logs"):
         found = rows(any_store, audit, kind)
         assert all(row.shown["simulated"] is (bool(row.judged) or row.made_up) for row in found)
     assert made_up(rows(any_store, audit, "tasks"), "task_id") == {("t1", False, False)}

@@ -209,7 +209,9 @@ def test_an_unknown_outcome_is_neither_success_nor_failure(any_store: Store) -> 
     assert found(any_store, "SELECT pair_id, success_a, success_b, gold_pref FROM pair_gold") == [
         ("t0:x|y", 1, None, None)
     ]
-    assert ask(any_store, read_successes, run.audit_id, list(run.places)) == {run.trajectory("x"): SideTruth(True, 0.9)}
+    assert ask(any_store, read_successes, run.audit_id, list(run.places)) == {
+        run.trajectory("x"): SideTruth(True, 0.9, "x")
+    }
     assert ask(any_store, read_pair_truths, run.audit_id, ["t0:x|y"]) == []
 
 
@@ -267,7 +269,7 @@ def test_who_did_the_job_is_told_with_the_skill_that_a_set_up_states(any_store: 
         episode_made(run, "y", checks=[passed(False)], setup='{"skill":null,"model":"m"}'),
         episode_made(run, "z", checks=[passed(False)], setup=None),
     )
-    x, y, z = SideTruth(True, 0.95), SideTruth(False, None), SideTruth(False, None)
+    x, y, z = SideTruth(True, 0.95, "x"), SideTruth(False, None, "y"), SideTruth(False, None, "z")
     asked = ["t0:x|y", "t0:y|z", "t0:unknown"]
     truths = ask(any_store, read_pair_truths, run.audit_id, asked)
     assert sorted(truths) == [PairTruth("t0:x|y", x, y), PairTruth("t0:y|z", y, z)]

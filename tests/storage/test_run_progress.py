@@ -220,6 +220,7 @@ IN_ORDER = "INDEX cells_by_seq (run_id=?"
 RESULTS = (
     "COVERING INDEX sqlite_autoindex_verdicts_1 (verdict_id=?)",
     "COVERING INDEX sqlite_autoindex_trajectories_1 (trajectory_id=?)",
+    "COVERING INDEX sqlite_autoindex_probe_verdicts_1 (probe_verdict_id=?)",
 )
 """The result of a cell, whichever it has: one look-up each."""
 OF_CELL = "COVERING INDEX sqlite_autoindex_cells_1 (run_id=? AND cell_id=?)"
@@ -237,12 +238,19 @@ OF_RUN = "INDEX sqlite_autoindex_runs_1 (run_id=?)"
         (progress.failed_cells, [[IN_ORDER, OF_LOGS, *RESULTS]]),
         (next_cells, [["INDEX cells_by_seq (run_id=? AND seq>?)", *RESULTS]]),
         (next_failed_cells, [["INDEX cells_by_seq (run_id=? AND seq>?)", OF_LOGS, *RESULTS]]),
-        (progress.unscored, [["INDEX verdicts_unscored (audit_id=?)", OF_RUN, OF_CELL]]),
+        (
+            progress.unscored,
+            [
+                ["INDEX verdicts_unscored (audit_id=?)", OF_RUN, OF_CELL],
+                ["INDEX probe_verdicts_unscored (audit_id=?)", OF_RUN, OF_CELL],
+            ],
+        ),
         (
             replies_since_now,
             [
                 ["INDEX verdicts_by_time (audit_id=? AND created_at>?)", OF_RUN, OF_CELL],
                 ["INDEX trajectories_by_time (audit_id=? AND created_at>?)", OF_RUN, OF_CELL],
+                ["INDEX probe_verdicts_by_time (audit_id=? AND created_at>?)", OF_RUN, OF_CELL],
             ],
         ),
     ],

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Boolean, DateTime, Engine, MetaData, make_url
+from sqlalchemy import Boolean, Connection, DateTime, Engine, MetaData, make_url
 from sqlalchemy.types import TypeEngine
 from sqlmodel import SQLModel
 
@@ -20,17 +20,19 @@ from misjudge_storage.connections import postgres_engine
 from misjudge_storage.engine import Store, open_store
 from misjudge_storage.errors import StoreUnwritable
 from misjudge_storage.ingest import ensure_audit, ingest
-from misjudge_storage.judging_records import stored_replies
+from misjudge_storage.judging_records import read_pair_subjects, read_pair_truths, stored_replies
 from misjudge_storage.migrations import all_migrations
 from misjudge_storage.run_progress import Progress, RoleSpend, Stage
+from misjudge_storage.run_records import PlannedCell, RunRow
 from misjudge_storage.tables import utc_now
 from misjudge_storage.types import Log, Record
 from misjudge_storage.upgrading import upgrade
 
-VERSIONS = (2, 3)
+VERSIONS = (2, 3, 4)
 NEWEST = all_migrations()[-1].number
 OLD_JUDGE = JUDGE.model_copy(update={"origin": "imported"})
 OLD_GATE = SATISFACTION.model_copy(update={"origin": "imported"})
+LIVE_PAIR = "query_boot_size#0:diligent|flaky:0.5"
 PLANTED = '{"planted":{"position":0.2,"politeness":0.4,"noise":0.05,"lenience":0.6,"seed":7},"simulated":true,'
 """What is stored now with a run of a simulated judge; it was the only one that an old version had."""
 
@@ -86,8 +88,10 @@ def rows_of(path: Path, kind: str = "table") -> dict[str, list[Row]]:
         }
 
 
-def as_today(table: str, row: Row) -> Row:
+def as_today(table: str, row: Row, version: int) -> Row:
     """What an upgrade makes of an old row, without columns that were added."""
+    if version > 3:
+        return row
     if table == "cells":
         return {"actor_id" if name == "judge_id" else name: value for name, value in row.items()}
     if table == "runs":
@@ -106,7 +110,7 @@ def test_no_row_is_lost_or_changed_and_a_copy_is_kept(old: Path, version: int) -
     assert applied[:version] == before.pop("schema_version")
     assert [row["number"] for row in applied] == list(range(1, NEWEST + 1))
     for table, rows in before.items():
-        wanted = [as_today(table, row) for row in rows]
+        wanted = [as_today(table, row, version) for row in rows]
         assert [{name: row[name] for name in wanted[0]} for row in after.pop(table)] == wanted, table
     assert not any(after.values())
     with closing(sqlite3.connect(old)) as connection:
@@ -118,17 +122,28 @@ def test_the_views_of_an_upgraded_store_say_what_they_said_and_what_is_made_up(o
     before = rows_of(old, "view")
     open_store(old).close()
     after = rows_of(old, "view")
-    made_up = {(row["judge"], row.pop("simulated")) for row in after["audit_pairs"] + after["pairwise"]}
+    shown = after["audit_pairs"] + after["pairwise"]
+    made_up = {(row["judge"], row["pair_id"] == LIVE_PAIR) for row in shown if row["simulated"]}
+    if version < 4:  # which did not say what is made up
+        for row in shown:
+            del row["simulated"]
     assert after == before
     assert all(before.values())
-    assert {judge for judge, simulated in made_up if simulated} == ({"simulated"} if version == 3 else set())
+    simulated = {2: set(), 3: {("simulated", False)}, 4: {("simulated", False), ("judge-n", True)}}
+    assert made_up == simulated[version]
     judged = {(row["pair_id"], row["judge_pref"], row["judge"] == "judge") for row in before["audit_pairs"]}
-    assert judged == {("p1", "A", False), ("p1", None, True), ("p2", "B", True)}
+    live = {(LIVE_PAIR, "A", False)} if version == 4 else set()
+    assert judged == {("p1", "A", False), ("p1", None, True), ("p2", "B", True)} | live
+
+
+def judging_runs(connection: Connection) -> dict[str, RunRow]:
+    """The runs that only judge, by state."""
+    return {run.state: run for run in run_records.list_runs(connection, None) if run.operation == "judge"}
 
 
 def test_an_old_run_goes_on_where_it_was_stopped(upgraded: Store, version: int) -> None:
     with upgraded.write() as connection:
-        runs = {run.state: run for run in run_records.list_runs(connection, None)}
+        runs = judging_runs(connection)
         stopped, waiting = runs["cancelled"], runs["queued"]
         assert stopped.reason == "stopped; resume it to go on"
         assert stopped.budget_json == (None if version == 2 else '{"max_calls":10,"max_usd":0.5}')
@@ -146,10 +161,10 @@ def test_an_old_run_goes_on_where_it_was_stopped(upgraded: Store, version: int) 
         assert lease.epoch == 2
 
 
-@pytest.mark.parametrize("version", [3], indirect=True)
+@pytest.mark.parametrize("version", [3, 4], indirect=True)
 def test_what_version_3_knew_of_limits_pauses_and_replies_is_kept(upgraded: Store) -> None:
     with upgraded.write() as connection:
-        runs = {run.state: run for run in run_records.list_runs(connection, None)}
+        runs = judging_runs(connection)
         killed, stopped = runs["lost"], runs["cancelled"]
         assert (killed.live, killed.note) == (False, "paused until the gateway answers again")
         (failed,) = run_records.pending(connection, killed.run_id, 0, 10, only_failed=True)
@@ -161,6 +176,26 @@ def test_what_version_3_knew_of_limits_pauses_and_replies_is_kept(upgraded: Stor
         assert {key: reply.model for key, reply in replies.items()} == {"rpl_1": "judge-n"}
         assert leases.claim(connection, killed.run_id, "one") == leases.Lease(killed.run_id, "one", 2)
         assert run_records.read_run(connection, killed.run_id).note is None
+
+
+@pytest.mark.parametrize("version", [4], indirect=True)
+def test_a_live_run_of_version_4_keeps_its_episodes_and_what_is_left_of_its_plan(upgraded: Store) -> None:
+    with upgraded.write() as connection:
+        (live,) = [run for run in run_records.list_runs(connection, None) if run.operation == "run_pair"]
+        assert (live.audit, live.state, live.budget_json) == ("live", "cancelled", '{"max_calls":1}')
+        assert run_progress.stages(connection, live.run_id) == [Stage("rollout", 2, 2), Stage("pairwise", 1, 2)]
+        (left,) = run_records.pending(connection, live.run_id, 0, 10)
+        assert (left.kind, left.pair_id, left.order_shown, left.variant) == ("pairwise", LIVE_PAIR, "BA", None)
+        (pair,) = read_pair_subjects(connection, live.audit_id, [LIVE_PAIR])
+        assert pair.names == {"diligent", "flaky:0.5"} and pair.a and pair.b
+        truth = read_pair_truths(connection, live.audit_id, [LIVE_PAIR])
+        assert [(one.a.success, one.b.success) for one in truth] == [(True, True)]
+        assert run_records.run_with_key(connection, "weekly") == live.run_id
+        lease = leases.claim(connection, live.run_id, "one")
+        assert lease is not None
+        probed = PlannedCell("cell_probe", "probe", left.actor_id, LIVE_PAIR, None, "AB", 0, variant="padding.en.v1:A")
+        again = run_records.create_run(connection, live.audit_id, "probe_judge", "{}", None, [probed])
+        assert run_records.pending(connection, again, 0, 10) == [probed._replace(seq=1)]
 
 
 def test_importing_the_same_file_into_an_upgraded_store_adds_nothing(upgraded: Store) -> None:
@@ -226,7 +261,7 @@ def test_an_old_store_on_postgres_becomes_what_it_becomes_in_a_file(
     store, in_a_file = open_store(url), open_store(old)
     assert typed_rows(store) == typed_rows(in_a_file)
     with store.write() as connection:
-        runs = {run.state: run for run in run_records.list_runs(connection, None)}
+        runs = judging_runs(connection)
         assert not any(run.stop_requested or run.live for run in runs.values())
         stopped = runs["cancelled"].run_id
         assert run_progress.stages(connection, stopped) == [Stage("pairwise", 2, 4)]

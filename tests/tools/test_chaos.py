@@ -34,7 +34,7 @@ from killing import (
     stored,
     the_run,
 )
-from misjudge_tools.gateway.simulated_judge import SimulatedBias
+from misjudge_tools.gateway.simulated_bias import SimulatedBias
 
 PAIRS = 300
 CELLS = 2 * PAIRS

@@ -7,7 +7,8 @@ from pydantic import ValidationError
 
 from misjudge_storage.hashing import template_hash
 from misjudge_tools.gateway.calls import ChatTurn
-from misjudge_tools.gateway.simulated_judge import SimulatedBias, Truth, shown_responses, simulated_reply
+from misjudge_tools.gateway.simulated_bias import SimulatedBias, Truth
+from misjudge_tools.gateway.simulated_judge import shown_responses, simulated_reply
 from misjudge_tools.judging.prompts import Language, load_prompt
 
 MARK = "0123456789abcdef"

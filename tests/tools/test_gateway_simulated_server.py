@@ -18,7 +18,7 @@ from misjudge_tools.gateway.client import HttpGateway
 from misjudge_tools.gateway.pool import Gateways
 from misjudge_tools.gateway.settings import Endpoint
 from misjudge_tools.gateway.simulated import MODELS, SimulatedServer, Trouble
-from misjudge_tools.gateway.simulated_judge import SimulatedBias, Truth
+from misjudge_tools.gateway.simulated_bias import SimulatedBias, Truth
 
 KEY = "simulated"
 MARK = "0123456789abcdef"
@@ -86,7 +86,7 @@ async def test_the_judge_answers_from_the_truth_that_the_gateway_was_told() -> N
 @pytest.mark.parametrize(
     "truth",
     [
-        {MADE: {"success": True, "skill": 0.6}, NOT_MADE: {"success": False, "skill": None}},
+        {MADE: {"success": True, "skill": 0.6, "family": "qwen"}, NOT_MADE: {"success": False, "skill": None}},
         {MADE: {"success": True}, NOT_MADE: {"success": False}},
     ],
 )
@@ -216,12 +216,15 @@ async def test_the_truth_is_posted_once_to_the_root_of_the_address() -> None:
         server.enqueue({"known": 1})
         server.enqueue(status=404)
         gateway = HttpGateway(server.base_url, KEY, simulated=True)
-        await gateway.tell_truth({"h": Truth(success=True, skill=0.5), "i": Truth(success=False)})
+        await gateway.tell_truth({"h": Truth(success=True, skill=0.5, family="qwen"), "i": Truth(success=False)})
         with pytest.raises(errors.WrongAddress, match=r"did not take who did the job \(404\)"):
             await gateway.tell_truth(_truth(made=True))
         await gateway.aclose()
     assert [request.path for request in server.requests] == ["/truth", "/truth"]
-    assert server.requests[0].body == {"h": {"success": True, "skill": 0.5}, "i": {"success": False, "skill": None}}
+    assert server.requests[0].body == {
+        "h": {"success": True, "skill": 0.5, "family": "qwen"},
+        "i": {"success": False, "skill": None, "family": None},
+    }
 
 
 async def test_a_truth_that_reaches_nobody_is_an_error() -> None:

@@ -63,7 +63,7 @@ async def test_64_rollouts_at_once_see_only_their_own_world(tmp_path: Path, monk
     monkeypatch.setattr(crowd_tools, "most_inside", 0)
     suite = crowd(tmp_path / "crowd", ROLLOUTS // 2)
     async with opened(tmp_path / "s.db", NOWHERE, episodes=CROWD, concurrency=ROLLOUTS) as deps:
-        result = await ran(deps, suite=suite, agents=["diligent", "hasty"], satisfaction=False)
+        result = await ran(deps, suite=suite, agents=["diligent", "hasty"], signals=[])
         made = changes(deps.store)
     assert (result.run.state, len(made)) == ("done", ROLLOUTS)
     assert [(one.succeeded, one.failed) for one in result.agents] == [(ROLLOUTS // 2, 0)] * 2
@@ -86,7 +86,7 @@ async def test_64_rollouts_that_ask_models_are_in_flight_together_and_stay_apart
         models = desk_models(relay.base_url, concurrency=ROLLOUTS)
         async with opened(tmp_path / "s.db", models, episodes=SHOP, concurrency=ROLLOUTS) as deps:
             relay.gate.clear()
-            values = {"suite": suite, "agents": ["strong", "weak"], "user": "scripted", "satisfaction": False}
+            values = {"suite": suite, "agents": ["strong", "weak"], "user": "scripted", "signals": []}
             started = await ran(deps, **values, wait_s=0)
             await relay.received(ROLLOUTS)
             assert set(relay.asked) == {"agent"}
@@ -112,7 +112,7 @@ async def test_a_rollout_that_is_made_again_is_a_session_of_its_own_for_a_server
         async with SimulatedServer(known=Repertoire(loaded.tasks, loaded.solutions)) as server:
             models = desk_models(server.base_url)
             async with opened(tmp_path / "s.db", models, episodes=EpisodeSettings(allowed=allowed)) as deps:
-                values = {"suite": suite, "agents": ["strong", "refuser"], "user": "scripted", "satisfaction": False}
+                values = {"suite": suite, "agents": ["strong", "refuser"], "user": "scripted", "signals": []}
                 first = await ran(deps, **values, max_calls=3)
                 assert [asked.body["tool"] for asked in tools.requests] == ["take", "note"]
                 done = await on_run(deps, "resume", first.run.run, max_calls=100)
@@ -160,7 +160,7 @@ async def test_a_run_leaves_no_file_behind(tmp_path: Path, scratch: Path) -> Non
     async with opened(tmp_path / "s.db", NOWHERE, episodes=agents) as deps:
         before = set(tmp_path.rglob("*"))
         suite = files_suite(tmp_path / "files", 2)
-        result = await ran(deps, suite=suite, agents=["one", "other"], user="scripted", satisfaction=False)
+        result = await ran(deps, suite=suite, agents=["one", "other"], user="scripted", signals=[])
         assert [(one.succeeded, one.failed, one.ends) for one in result.agents] == [(2, 0, {"finished": 2})] * 2
         left = {path.name for path in set(tmp_path.rglob("*")) - before}
     places = [line.split(maxsplit=1)[1] for line in noted.read_text(encoding="utf-8").splitlines()]
@@ -181,7 +181,7 @@ async def test_a_worker_that_is_cancelled_leaves_no_file_and_no_program_behind(t
     agents, noted = program(tmp_path, "time.sleep(600)")
     async with opened(tmp_path / "s.db", NOWHERE, episodes=agents) as deps:
         suite = files_suite(tmp_path / "files", 1)
-        values = {"suite": suite, "agents": ["one", "other"], "user": "scripted", "satisfaction": False}
+        values = {"suite": suite, "agents": ["one", "other"], "user": "scripted", "signals": []}
         started = await ran(deps, **values, wait_s=0)
         await until(lambda: noted.exists() and len(noted.read_text(encoding="utf-8").splitlines()) == 2)
         assert len(list(scratch.iterdir())) == 2
@@ -198,7 +198,7 @@ async def test_a_worker_that_is_cancelled_leaves_no_file_and_no_program_behind(t
 async def test_a_worker_that_is_cancelled_closes_every_world(tmp_path: Path, scratch: Path) -> None:
     suite = crowd(tmp_path / "crowd", 40)
     async with opened(tmp_path / "s.db", NOWHERE, episodes=CROWD, concurrency=ROLLOUTS) as deps:
-        started = await ran(deps, suite=suite, agents=["diligent", "hasty"], satisfaction=False, wait_s=0)
+        started = await ran(deps, suite=suite, agents=["diligent", "hasty"], signals=[], wait_s=0)
         await until(lambda: bool(rows(deps.store, "SELECT 1 FROM trajectories LIMIT 1")))
         await deps.worker.aclose(grace_s=0)
         assert not list(scratch.iterdir())

@@ -14,9 +14,10 @@ from misjudge_storage.rows import judge_fingerprint
 from misjudge_storage.types import Form
 from misjudge_tools.gateway.local import local_available
 from misjudge_tools.gateway.pool import Gateways
+from misjudge_tools.gateway.simulated_bias import SimulatedBias
 from misjudge_tools.gateway.ways import Ways
 from misjudge_tools.judge import judge
-from misjudge_tools.judging.choice import JudgingSpec, choose_judge, judge_of, reply_schema, template_of
+from misjudge_tools.judging.choice import JudgingSpec, choose_judge, judge_of, label_of, reply_schema, template_of
 from misjudge_tools.judging.prompts import Language
 from misjudge_tools.judging.verdicts import ReplyForm, read_pair
 from misjudge_tools.requests import JudgeRequest
@@ -72,6 +73,31 @@ def test_a_judge_says_what_it_is() -> None:
     assert real.prompt_hash == template_of(spec("some/model")).hash
     assert "planted" not in json.loads(real.params)
     assert (judge_of(spec(form="satisfaction")).scale.threshold, real.scale.high) == (0.8, 5)
+
+
+def test_faults_are_planted_by_name() -> None:
+    name = "simulated:obedience=0.5,length=0.3,self_preference=0.4,family=qwen,seed=7"
+    chosen = spec(name)
+    planted = SimulatedBias(obedience=0.5, length=0.3, self_preference=0.4, family="qwen", seed=7)
+    assert chosen.planted == planted and JudgingSpec.model_validate_json(chosen.model_dump_json()) == chosen
+    assert spec(label_of(chosen)) == chosen, "its name plants the same again"
+    assert judge_fingerprint(judge_of(chosen)) != judge_fingerprint(judge_of(spec(name.replace("qwen", "openai"))))
+
+
+@pytest.mark.parametrize(
+    ("faults", "wrong"),
+    [
+        ("noise=2", "noise"),
+        ("politness=0.1", "politness"),
+        ("obedience", "obedience"),
+        ("self_preference=0.4", "family"),
+        ("family=Two Words", "family"),
+    ],
+)
+def test_a_fault_that_cannot_be_planted_is_named_with_those_that_can(faults: str, wrong: str) -> None:
+    with pytest.raises(InvalidInput, match=f"^{wrong} of the simulated judge cannot be used.* obedience, length") as no:
+        spec(f"simulated:{faults}")
+    assert str(no.value).endswith("self_preference needs the judge's family, as family=qwen; seed is a whole number.")
 
 
 def test_a_stored_specification_holds_no_key_and_no_address() -> None:

@@ -240,7 +240,7 @@ async def test_options_of_recorded_pairs_are_refused_with_live_agents_and_the_ot
         await refused(desk, f"^{name} belongs to recorded trajectories", suite=suite, **{name: value})
     live: dict[str, Any] = {
         "suite": suite, "agents": FOUR, "tasks": ["en0"], "pairings": ["a|b"], "trials": 2, "user": "scripted",
-        "seed": 1, "satisfaction": False,
+        "seed": 1, "signals": [],
     }  # fmt: skip
     assert set(live) == set(LIVE_ONLY)
     pair = {"agents": None, "task_id": "t", "task_prompt": "x", "agent_a": "a", "agent_b": "b"}
@@ -286,7 +286,7 @@ async def test_what_model_rules_may_ask_is_planned_too(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db", PAID, episodes=SHOP) as deps:
         result = await ran(deps, suite=folder, judge=None, dry_run=True, signals=[])
         assert [(role.role, role.calls) for role in result.run.plan] == [("success_check", 4), ("judge", 2)]
-        many: dict[str, Any] = {"suite": folder, "judge": None, "trials": 40, "satisfaction": False}
+        many: dict[str, Any] = {"suite": folder, "judge": None, "trials": 40, "signals": []}
         await refused(deps, "up to 240 calls", **many)
 
 
@@ -366,7 +366,7 @@ async def test_more_agents_add_only_what_is_new(desk: Deps, suite: str) -> None:
 
 async def test_another_declaration_of_a_stored_pair_is_a_conflict(desk: Deps, suite: str) -> None:
     await ran(desk, suite=suite, agents=FOUR[:2], pairings=["diligent|flaky:0.5"], signals=[])
-    values = {"suite": suite, "agents": FOUR[:2], "pairings": ["diligent|flaky:0.5=near"], "satisfaction": False}
+    values = {"suite": suite, "agents": FOUR[:2], "pairings": ["diligent|flaky:0.5=near"], "signals": []}
     await refused(desk, "declared near or wide otherwise", Conflict, **values)
     swapped = await ran(desk, suite=suite, agents=FOUR[:2], pairings=["flaky:0.5|diligent"], signals=[])
     assert (swapped.run.total, count(desk.store, "pairs")) == (8, 8), "the other way round is another pair"

@@ -20,7 +20,8 @@ from misjudge_storage.types import Task
 from misjudge_tools.episodes.scripted import failing_tasks
 from misjudge_tools.episodes.settings import Allowed
 from misjudge_tools.gateway.calls import ChatTurn
-from misjudge_tools.gateway.simulated_judge import SimulatedBias, Truth, simulated_reply
+from misjudge_tools.gateway.simulated_bias import SimulatedBias, Truth
+from misjudge_tools.gateway.simulated_judge import simulated_reply
 from misjudge_tools.judging.choice import PLANTED
 from misjudge_tools.judging.pairing import fence, transcript
 from misjudge_tools.requests import SummarizeRequest

@@ -100,7 +100,8 @@ async def test_a_profile_judges_with_its_own_prompt_and_form_of_reply(
 
 
 async def test_an_own_prompt_for_satisfaction_reads_a_number(tmp_path: Path) -> None:
-    async with asking(tmp_path / "s.db", "0.9", prompt=prompt(ONE), reply_form=LETTER) as (deps, server):
+    own = {"satisfaction": prompt(ONE)}
+    async with asking(tmp_path / "s.db", "0.9", prompts=own, reply_form=LETTER) as (deps, server):
         result = await judge(asked(form="satisfaction"), deps)
     assert [verdict.satisfaction for verdict in result.verdicts] == [0.9, 0.9]
     assert all("This:\n=== BEGIN RESPONSE " in request.body["messages"][1]["content"] for request in server.requests)
@@ -139,7 +140,7 @@ async def test_a_given_pair_is_judged_with_the_profile_too(tmp_path: Path) -> No
     [
         ("Hm.\n---user---\n{task}\n{response_b}", "pairwise", r"Prompt own lacks \{response_a\}\. Add it"),
         ("Hm.\n---user---\n{response_a}\n{response_b}", "pairwise", r"Prompt own lacks \{task\}\."),
-        (OWN + "{agent}", "pairwise", r"unknown variable \{agent\}\. Allowed are \{constraints\}, \{criteria\}, "),
+        (OWN + "{agent}", "pairwise", r"unknown variable \{agent\}\. Allowed are \{constraints\} \(also "),
         (OWN.replace("---user---", ""), "pairwise", "has 0 lines '---user---' and needs exactly one"),
         ("{task}" + OWN, "pairwise", r"uses \{task\} in its system message"),
         (OWN, "satisfaction", r"unknown variable \{response_a\}, \{response_b\}"),
@@ -150,7 +151,7 @@ async def test_a_given_pair_is_judged_with_the_profile_too(tmp_path: Path) -> No
 async def test_a_prompt_that_cannot_be_used_is_refused_before_anything_is_stored(
     tmp_path: Path, text: str, form: str, said: str, dry_run: bool
 ) -> None:
-    async with asking(tmp_path / "s.db", "A", prompt=prompt(text), reply_form=LETTER) as (deps, server):
+    async with asking(tmp_path / "s.db", "A", prompts={form: prompt(text)}, reply_form=LETTER) as (deps, server):
         before = dump(deps.store)
         with pytest.raises(InvalidInput, match=said):
             await judge(asked(form=form, dry_run=dry_run), deps)
@@ -164,6 +165,7 @@ def test_every_value_of_a_profile_that_bears_on_a_verdict_makes_another_judge() 
         {"prompt": prompt()},
         {"prompt": prompt(OWN + "Be brief.")},
         {"prompt": prompt(), "reply_form": LETTER},
+        {"prompts": {"pairwise": prompt(ONE.replace("{response}", "{answer_1}{answer_2}"))}},
         {"reply_form": LETTER},
         {"reply_form": ReplyForm(kind="tag")},
         {"reply_form": ReplyForm(kind="letter", labels=(("x", "A"), ("y", "B")))},
@@ -184,6 +186,7 @@ def test_values_that_bear_on_no_verdict_leave_the_judge_the_same() -> None:
         {"family": "some"},
         {"origins": {"model": "profile strict (misjudge.toml)"}},
         {"reply_form": ReplyForm(kind="json")},
+        {"prompts": {"gate": prompt(ONE)}},
     ]
     assert {fingerprint(**values) for values in same} == {fingerprint(), fingerprint(name="strict-m")}
     windows = prompt("\ufeff" + OWN.replace("\n", "\r\n"))

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 import misjudge_storage
 import misjudge_tools
 from misjudge_storage.types import Scale
+from misjudge_tools.judging.forms import FORMS
 from misjudge_tools.judging.patterns import Found, last_match, last_of
 from misjudge_tools.judging.verdicts import (
     TEXT_LIMIT,
@@ -77,7 +78,7 @@ def test_a_pattern_that_takes_too_long_leaves_the_reply_unscored(pattern: str, r
     form = ReplyForm(kind="regex", pattern=pattern)
 
     assert read_pair(reply, form, scale=FIVE) == PairReading(unscored_reason="parse_error")
-    assert read_satisfaction(reply, form, scale=FIVE) == SatisfactionReading(unscored_reason="parse_error")
+    assert read_satisfaction(reply, form, FORMS["satisfaction"]) == SatisfactionReading(unscored_reason="parse_error")
     assert read_pair(reply, form, scale=FIVE, truncated=True) == PairReading(unscored_reason="truncated")
 
 

@@ -27,10 +27,34 @@ SHIPPED: tuple[tuple[PromptName, Language], ...] = (
     ("judge_pair", "zh"),
     ("judge_satisfaction", "en"),
     ("judge_satisfaction", "zh"),
+    ("judge_gate", "en"),
+    ("judge_gate", "zh"),
+    ("judge_proxy", "en"),
+    ("judge_proxy", "zh"),
 )
 REPLY_KEYS: dict[PromptName, tuple[str, ...]] = {
     "judge_pair": ("reasons", "score_a", "score_b", "winner"),
     "judge_satisfaction": ("reason", "satisfaction"),
+    "judge_gate": ("reason", "score"),
+    "judge_proxy": ("reason", "score"),
+}
+FORBIDDEN = {
+    "en": ("politeness", "length", "promises", "format", "undisclosed", "untrusted"),
+    "zh": ("礼貌", "篇幅", "承诺", "格式", "未展示", "不可信"),
+}
+SEEN: dict[Language, dict[PromptName, tuple[str, ...]]] = {
+    "en": {
+        "judge_pair": ("evidence", "constraints", "scores from 0", "to 5"),
+        "judge_satisfaction": ("evidence", "constraints", "from 0", "to 1"),
+        "judge_gate": ("evidence", "goal", "rule", "from 1", "to 7"),
+        "judge_proxy": ("said to each other", "is not shown", "goal", "from 1", "to 7"),
+    },
+    "zh": {
+        "judge_pair": ("证据", "约束", "从 0", "到 5"),
+        "judge_satisfaction": ("证据", "约束", "从 0", "到 1"),
+        "judge_gate": ("证据", "目标", "规则", "从 1", "到 7"),
+        "judge_proxy": ("说过的话", "看不到", "目标", "从 1", "到 7"),
+    },
 }
 OPENING = "=== BEGIN RESPONSE A 0123456789abcdef ==="
 CLOSING = "=== END RESPONSE A 0123456789abcdef ==="
@@ -88,6 +112,10 @@ def test_the_text_of_a_released_version_never_changes() -> None:
         "judge_pair.zh.v1": "82936014c021cdc5",
         "judge_satisfaction.en.v1": "3199d78409053a66",
         "judge_satisfaction.zh.v1": "9ff2cd8ae87cc40e",
+        "judge_gate.en.v1": "56e0f77066a8beb6",
+        "judge_gate.zh.v1": "e0019114dd873324",
+        "judge_proxy.en.v1": "065942608ab5fe7f",
+        "judge_proxy.zh.v1": "5f738068dc732be1",
     }
 
 
@@ -95,8 +123,9 @@ def test_the_text_of_a_released_version_never_changes() -> None:
 def test_the_constant_instructions_come_first_and_the_responses_last(name: PromptName, language: Language) -> None:
     rendered = render(load_prompt(name, language), filled(name))
     assert rendered.system == load_prompt(name, language).system
-    assert rendered.user.endswith("<response>" if name == "judge_satisfaction" else "<response_a>\n\n<response_b>")
-    places = [rendered.user.index(f"<{variable}>") for variable in ("task", "criteria", "constraints")]
+    assert rendered.user.endswith("<response_a>\n\n<response_b>" if name == "judge_pair" else "<response>")
+    used = [variable for variable in ("task", "criteria", "constraints") if variable in PROMPT_VARIABLES[name]]
+    places = [rendered.user.index(f"<{variable}>") for variable in used]
     assert places == sorted(places)
 
 
@@ -110,11 +139,18 @@ def test_the_instructions_stay_short(name: PromptName) -> None:
 @pytest.mark.parametrize(("name", "language"), SHIPPED)
 def test_the_instructions_forbid_credit_for_manners_and_undisclosed_steps(name: PromptName, language: Language) -> None:
     system = load_prompt(name, language).system
-    words = {
-        "en": ("politeness", "length", "promises", "format", "undisclosed", "constraints", "evidence", "untrusted"),
-        "zh": ("礼貌", "篇幅", "承诺", "格式", "未展示", "约束", "证据", "不可信"),
-    }
-    assert [word for word in (*words[language], "BEGIN", "END") if word not in system] == []
+    assert [word for word in (*FORBIDDEN[language], "BEGIN", "END") if word not in system] == []
+
+
+@pytest.mark.parametrize("name", REPLY_KEYS)
+def test_both_languages_of_a_prompt_hold_the_same_rules(name: PromptName) -> None:
+    english, chinese = (load_prompt(name, language) for language in ("en", "zh"))
+    for template in (english, chinese):
+        assert [word for word in SEEN[template.language][name] if word not in template.system] == []
+    assert english.system.count("\n") == chinese.system.count("\n")
+    assert re.findall(r"\{\w+\}", english.user) == re.findall(r"\{\w+\}", chinese.user)
+    shown = re.compile(r'"\w+"|<[\d-]+>')
+    assert shown.findall(english.system) == shown.findall(chinese.system)
 
 
 @pytest.mark.parametrize(("name", "language"), SHIPPED)
@@ -136,7 +172,7 @@ def test_an_echo_of_the_instructions_holds_no_verdict_even_after_repair(name: Pr
 @pytest.mark.parametrize(("name", "language"), SHIPPED)
 def test_absent_criteria_and_constraints_read_as_not_stated(name: PromptName, language: Language) -> None:
     user = render(load_prompt(name, language), filled(name, criteria="", constraints=" \n")).user
-    assert user.count(NONE_STATED[language]) == 2
+    assert user.count(NONE_STATED[language]) == len(PROMPT_VARIABLES[name] & {"criteria", "constraints"})
 
 
 @pytest.mark.parametrize(("name", "language"), SHIPPED)

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from misjudge_storage.types import Scale
+from misjudge_tools.judging.forms import FORMS
 from misjudge_tools.judging.reply_text import (
     BROKEN_LIMIT,
     REPAIR_LIMIT,
@@ -143,7 +144,7 @@ def test_a_megabyte_of_one_scrap_is_read_in_linear_time(scrap: str, before: str)
 
     for kind in ("json", "letter", "tag"):
         form = ReplyForm.model_validate({"kind": kind})
-        pair, one = read_pair(reply, form, scale=Scale()), read_satisfaction(reply, form, scale=Scale())
+        pair, one = read_pair(reply, form, scale=Scale()), read_satisfaction(reply, form, FORMS["satisfaction"])
         assert (pair.winner is None) == (pair.unscored_reason is not None)
         assert (one.score is None) == (one.unscored_reason is not None)
 

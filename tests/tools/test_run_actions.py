@@ -22,7 +22,7 @@ from misjudge_tools.manage_runs import manage_runs
 from misjudge_tools.requests import JudgeRequest, RunsRequest
 from misjudge_tools.results import RunReport, StageDone
 from misjudge_tools.runs import planning
-from misjudge_tools.runs.plan import pair_cells
+from misjudge_tools.runs.plan import both_orders, pair_cells
 from misjudge_tools.runs.spec import RunSpec
 from operations import PromptJudge, count, keyed, opened, pair_records, rows, stored, verdict_text, with_judge
 
@@ -135,7 +135,7 @@ def queued(deps: Deps, request: JudgeRequest) -> str:
     """A run that was planned and that nobody has taken up, as where its process was killed between the two."""
     spec = choose_judge(request.judge, request.form, request.language, deps.models)
     (audit,) = rows(deps.store, "SELECT audit_id FROM audits")
-    cells = list(pair_cells(audit["audit_id"], judge_fingerprint(judge_of(spec)), ["p0", "p1"], 1))
+    cells = list(pair_cells(audit["audit_id"], [judge_fingerprint(judge_of(spec))], ["p0", "p1"], 1, both_orders))
     return planning.store_plan(deps, "judge", request, planning.Plan(RunSpec(judges=(spec,)), cells)).run_id
 
 

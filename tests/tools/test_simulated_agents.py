@@ -16,7 +16,7 @@ from misjudge_tools.gateway.calls import Call, ChatTurn, Exchange
 from misjudge_tools.gateway.client import HttpGateway
 from misjudge_tools.gateway.simulated import SimulatedServer
 from misjudge_tools.gateway.simulated_agent import UNKNOWN_TASK, Ability, Repertoire, simulated_agent
-from misjudge_tools.gateway.simulated_judge import SimulatedBias
+from misjudge_tools.gateway.simulated_bias import SimulatedBias
 from misjudge_tools.gateway.simulated_user import HELLO, MARKS, customer_language
 from misjudge_tools.judging.prompts import load_prompt
 from misjudge_tools.suites.model import Fact, Language, Solution, Step, SuiteTask, ToolSpec

@@ -236,7 +236,7 @@ def test_a_judge_sees_neither_checks_nor_rubrics_nor_what_was_not_told_nor_who_i
 
 async def _prompts(where: Path, language: Language) -> list[str]:
     """All that a judge is asked about two agents on the whole suite."""
-    asked = {"agents": AGENTS, "user": "scripted", "language": language, "satisfaction": False, "wait_s": 40}
+    asked = {"agents": AGENTS, "user": "scripted", "language": language, "signals": [], "wait_s": 40}
     async with PromptJudge() as judge, opened(where / "misjudge.db", keyed(judge.base_url)) as deps:
         await run_pair(RunPairRequest.model_validate({"audit": "blind", **asked}), deps)
     return ["\n".join(str(message.content) for message in messages) for messages in judge.asked]

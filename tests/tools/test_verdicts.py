@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from misjudge_storage.types import Preference, Scale, UnscoredReason
+from misjudge_tools.judging.forms import FORMS as SPECS
 from misjudge_tools.judging.verdicts import (
     TEXT_LIMIT,
     PairReading,
@@ -23,7 +24,8 @@ from misjudge_tools.judging.verdicts import (
 )
 
 FIVE = Scale(low=0, high=5)
-SHARE = Scale(low=0, high=1, threshold=0.8)
+SHARE = SPECS["satisfaction"]
+SEVEN = SPECS["gate"]
 JSON = ReplyForm()
 LETTER = ReplyForm(kind="letter")
 TAG = ReplyForm(kind="tag")
@@ -276,13 +278,13 @@ def test_a_refusal_is_what_the_gateway_says_and_never_guessed() -> None:
     assert read_pair(prose, JSON, scale=FIVE).unscored_reason == "parse_error"
     assert read_pair(None, JSON, scale=FIVE, refused=True) == PairReading(unscored_reason="refused")
     assert read_pair(A, JSON, scale=FIVE, refused=True, truncated=True) == PairReading(unscored_reason="refused")
-    assert read_satisfaction(prose, JSON, scale=SHARE).unscored_reason == "parse_error"
-    assert read_satisfaction(None, JSON, scale=SHARE, refused=True) == SatisfactionReading(unscored_reason="refused")
+    assert read_satisfaction(prose, JSON, SHARE).unscored_reason == "parse_error"
+    assert read_satisfaction(None, JSON, SHARE, refused=True) == SatisfactionReading(unscored_reason="refused")
 
 
 def test_no_reply_is_unscored() -> None:
     assert read_pair(None, JSON, scale=FIVE) == PairReading(unscored_reason="parse_error")
-    assert read_satisfaction(None, TAG, scale=SHARE, truncated=True).unscored_reason == "truncated"
+    assert read_satisfaction(None, TAG, SHARE, truncated=True).unscored_reason == "truncated"
 
 
 @pytest.mark.parametrize(
@@ -327,14 +329,14 @@ def test_a_satisfaction_reply_is_a_number_on_the_scale_or_unscored(
     if isinstance(expected, str):
         expected = SatisfactionReading(unscored_reason=expected)
 
-    assert read_satisfaction(reply, form, scale=SHARE) == expected
+    assert read_satisfaction(reply, form, SHARE) == expected
 
 
 def test_a_truncated_satisfaction_is_unscored_unless_whole() -> None:
     whole, cut = '{"reason": "r", "satisfaction": 0.9}', '{"reason": "r", "satisfaction": 0.9,'
 
-    assert read_satisfaction(whole, JSON, scale=SHARE, truncated=True).score == 0.9
-    assert read_satisfaction(cut, JSON, scale=SHARE, truncated=True).unscored_reason == "truncated"
+    assert read_satisfaction(whole, JSON, SHARE, truncated=True).score == 0.9
+    assert read_satisfaction(cut, JSON, SHARE, truncated=True).unscored_reason == "truncated"
 
 
 @pytest.mark.parametrize(
@@ -372,7 +374,7 @@ def test_the_schemas_put_reasons_first_and_accept_what_the_reader_reads() -> Non
 
 
 def test_a_scale_without_bounds_gives_a_schema_without_bounds() -> None:
-    assert satisfaction_schema(Scale())["properties"]["satisfaction"] == {"type": "number"}
+    assert satisfaction_schema(SHARE._replace(scale=Scale()))["properties"]["satisfaction"] == {"type": "number"}
     assert pair_schema(Scale(low=1))["properties"]["score_a"] == {"type": "number", "minimum": 1.0}
 
 
@@ -403,7 +405,7 @@ OTHER: dict[Preference, Preference] = {"A": "B", "B": "A", "tie": "tie"}
 @given(reply=REPLIES | st.text(max_size=2000), form=st.sampled_from(FORMS), truncated=st.booleans())
 def test_any_reply_is_either_scored_or_unscored_with_a_reason(reply: str, form: ReplyForm, truncated: bool) -> None:
     pair = read_pair(reply, form, scale=FIVE, truncated=truncated)
-    one = read_satisfaction(reply, form, scale=SHARE, truncated=truncated)
+    one = read_satisfaction(reply, form, SHARE, truncated=truncated)
 
     assert (pair.winner is None) == (pair.unscored_reason is not None)
     assert (one.score is None) == (one.unscored_reason is not None)

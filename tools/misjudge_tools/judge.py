@@ -19,6 +19,7 @@ from misjudge_tools.gateway.ways import asked_at
 from misjudge_tools.interchange.messages import read_messages
 from misjudge_tools.judging.choice import JudgingSpec, judge_of
 from misjudge_tools.judging.forms import FORMS
+from misjudge_tools.judging.prompt_warnings import prompt_warnings
 from misjudge_tools.requests import JudgeRequest, Transcript
 from misjudge_tools.results import JudgeResult, RunReport, judged_mark
 from misjudge_tools.runs import planning
@@ -42,14 +43,17 @@ async def judge(request: JudgeRequest, deps: Deps) -> JudgeResult:
         return _result(deps, plan, run, len(plan.cells) - run.total, ())
     planned = await asyncio.to_thread(planning.store_plan, deps, "judge", request, plan)
     run = await runs.carry_out(deps, planned.run_id, request.wait_s)
-    return await asyncio.to_thread(_result, deps, plan, run, planned.already_stored, plan.cells)
+    cells = await asyncio.to_thread(planning.asked_cells, deps.store, plan)
+    return await asyncio.to_thread(_result, deps, plan, run, planned.already_stored, cells)
 
 
 def _plan(request: JudgeRequest, deps: Deps) -> planning.Plan:
-    judges, cascade = asked_judges(request, request.form, deps), asked_cascade(request)
+    judges, cascade = asked_judges(request, request.form, deps), asked_cascade(request, request.form)
     given = given_record(request)
     cells = _cells(request, [judge_fingerprint(judge_of(judge)) for judge in judges], given, deps.store)
-    return planning.Plan(RunSpec(judges=judges, cascade=cascade), cells, () if given is None else (given,))
+    spec = RunSpec(judges=judges, cascade=cascade, orders=request.orders)
+    plan = planning.Plan(spec, cells, () if given is None else (given,))
+    return planning.in_cascade(deps.store, request.audit, plan)
 
 
 def _cells(request: JudgeRequest, judge_ids: Sequence[str], given: Record | None, store: Store) -> list[PlannedCell]:
@@ -76,7 +80,7 @@ def _subjects(request: JudgeRequest, connection: Connection, audit: str, seed: i
         found = judging_records.transcribed_pairs(connection, audit)
     subjects = in_random_order(seed, found)
     if request.pair_ids is not None:
-        subjects = _chosen(request.pair_ids, subjects)
+        subjects = named_pairs(request.pair_ids, subjects)
     if not subjects and sessions:
         raise InvalidInput(
             f"Audit {request.audit!r} holds {sessions} transcripts but no pair of them. Judge each one with "
@@ -90,7 +94,8 @@ def _subjects(request: JudgeRequest, connection: Connection, audit: str, seed: i
     return subjects
 
 
-def _chosen(wanted: Sequence[str], there: Sequence[str]) -> list[str]:
+def named_pairs(wanted: Sequence[str], there: Sequence[str]) -> list[str]:
+    """Those of the pairs there that are wanted, in their order. Raises NotFound where one is missing."""
     missing = sorted(set(wanted) - set(there))
     if missing:
         raise NotFound(
@@ -162,6 +167,7 @@ def _result(deps: Deps, plan: planning.Plan, run: RunReport, already: int, cells
         form=judges[0].form,
         run=run,
         already_stored=already,
+        warnings=prompt_warnings(judges),
         verdicts=runs.shown_verdicts(verdicts),
         verdicts_left_out=max(len(cells) - SHOWN, 0),
         next=f"summarize_audit(audit='{run.audit}')" if done else run.next,

@@ -145,7 +145,7 @@ def _linked(connection: Connection, audit: AuditRow, kind: str, record: Fields) 
     """The record with what belongs to it, such as a trajectory's checks."""
     if kind == "pairs":
         return _pair(connection, audit, record)
-    if kind == "verdicts":
+    if kind in {"verdicts", "probes"}:
         return _verdict(connection, audit, record)
     if kind == "trajectories":
         checks = queries.read_checks(connection, record["trajectory_id"])
@@ -177,11 +177,10 @@ def _verdict(connection: Connection, audit: AuditRow, record: Fields) -> _Found:
     """A verdict with the address of its log; it is made up where its judge or what it is on is."""
     log = {"log": record_uri(audit.name, "logs", record["log_id"])} if record["log_id"] else {}
     judged = queries.is_simulated(connection, audit.audit_id, record["judge_id"])
-    pair_id, trajectory_id = record["pair_id"], record["trajectory_id"]
-    if pair_id is not None:
-        made = queries.has_simulated_sides(connection, audit.audit_id, pair_id)
+    if record["pair_id"] is not None:
+        made = queries.has_simulated_sides(connection, audit.audit_id, record["pair_id"])
     else:
-        made = queries.is_made_up(connection, trajectory_id)
+        made = queries.is_made_up(connection, record["trajectory_id"])
     marked = marks(MARK if judged else None, MARK_EPISODES if made else None)
     return _Found({**record, **log, "simulated": judged or made}, marked)
 

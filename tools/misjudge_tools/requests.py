@@ -17,20 +17,18 @@ AUDIT_PATTERN = r"^[^\s/\\%\x00-\x1f\x7f-\x9f-]([^/\\%\x00-\x1f\x7f-\x9f]*[^\s/\
 """No slash or % (a URI means something else by them), no control character, and no option of a command."""
 AuditName = Annotated[
     str,
-    Field(min_length=1, max_length=120, pattern=AUDIT_PATTERN, description="Name of the audit, without / and %."),
+    Field(min_length=1, max_length=120, pattern=AUDIT_PATTERN),
 ]
-WaitSeconds = Annotated[
-    float, Field(ge=0, le=40, description="How long to wait for the result before a run id is returned, in seconds.")
-]
+WaitSeconds = Annotated[float, Field(ge=0, le=40, description="Seconds to wait for the result.")]
 JudgeName = Annotated[
     str,
     Field(
         min_length=1,
         max_length=200,
-        description="Model of the gateway, 'local' (small real model, no key) or 'simulated' (no key, planted biases). "
-        "Or a profile of misjudge.toml. Default: the configured judge.",
+        description="Model or profile, 'local' (small, no key) or 'simulated' (made up). Default: the configured one.",
     ),
 ]
+Orders = Literal["both", "random", "fixed"]
 Format = Literal[
     "table",
     "pairs",
@@ -60,15 +58,11 @@ class Request(BaseModel):
 class Limits(Request):
     """What a run may use. At a limit it ends with what it has: tasks come in random order, so that is a sample."""
 
-    max_usd: Annotated[float | None, Field(gt=0, le=1e9, description="Most USD; the model's price must be known.")] = (
-        None
-    )
-    max_calls: Annotated[
-        int | None, Field(ge=1, description="Most calls. This or max_usd is needed above 200 paid calls.")
-    ] = None
-    max_tokens: Annotated[int | None, Field(ge=1, description="Most tokens, in and out.")] = None
-    max_usd_per_task: Annotated[float | None, Field(gt=0, le=1e9, description="Most USD for one task.")] = None
-    deadline_s: Annotated[float | None, Field(gt=0, description="No new calls after so many seconds.")] = None
+    max_usd: Annotated[float | None, Field(gt=0, le=1e9)] = None
+    max_calls: Annotated[int | None, Field(ge=1, description="This or max_usd is needed above 200 paid calls.")] = None
+    max_tokens: Annotated[int | None, Field(ge=1)] = None
+    max_usd_per_task: Annotated[float | None, Field(gt=0, le=1e9)] = None
+    deadline_s: Annotated[float | None, Field(gt=0)] = None
 
 
 class AskingRequest(Limits):
@@ -78,17 +72,15 @@ class AskingRequest(Limits):
     judge: JudgeName | None = None
     prompt: Annotated[
         str | None,
-        Field(min_length=1, max_length=400, description="File with an own judge prompt, see docs/judging.md."),
+        Field(min_length=1, max_length=400, description="File with an own judge prompt."),
     ] = None
-    language: Annotated[Literal["en", "zh"], Field(description="Language of the judge prompt.")] = "en"
-    truncate: Annotated[
-        Literal["middle"] | None, Field(description="Cut transcripts that are too long for the judge's context.")
-    ] = None
-    dry_run: Annotated[bool, Field(description="Only say how many calls it takes and what they cost at most.")] = False
+    language: Literal["en", "zh"] = "en"
+    truncate: Annotated[Literal["middle"] | None, Field(description="Cut what the judge's context cannot take.")] = None
+    dry_run: Annotated[bool, Field(description="Only say the calls and their cost.")] = False
     wait_s: WaitSeconds = 40
     request_key: Annotated[
         str | None,
-        Field(min_length=1, max_length=200, description="Repeating a call with the same key attaches to its run."),
+        Field(min_length=1, max_length=200, description="The same key attaches to the same run."),
     ] = None
 
 
@@ -102,20 +94,15 @@ class JudgingRequest(AskingRequest):
         bool,
         Field(description="Ask the panel only where the judge is inconsistent, unscored or close, or the pair near."),
     ] = False
-    margin: Annotated[float, Field(ge=0, le=100, description="cascade: a lead in scores below this is close.")] = 1
-    orders: Annotated[
-        Literal["both", "random", "fixed"],
-        Field(description="random: one order a pair, balanced, the same for each judge. fixed: A first."),
-    ] = "both"
+    margin: Annotated[float, Field(ge=0, le=100, description="cascade: a smaller lead is close.")] = 1
+    orders: Annotated[Orders, Field(description="random: one a pair, balanced. fixed: A first.")] = "both"
     repeats: Annotated[int, Field(ge=1, le=20, description="How often each order is asked.")] = 1
-    reuse: Annotated[
-        bool, Field(description="Take replies that other audits hold to the same question, free, instead of asking.")
-    ] = False
+    reuse: Annotated[bool, Field(description="Take other audits' replies to the same question.")] = False
 
 
 Transcript = Annotated[
     str | list[dict[str, Any]],
-    Field(description="The answer as text, or OpenAI or Anthropic chat messages."),
+    Field(description="Text, or OpenAI or Anthropic chat messages."),
 ]
 
 
@@ -219,6 +206,9 @@ class SummarizeRequest(Request):
 
     audit: AuditName
     judge: Annotated[str | None, Field(description="Only this judge: a label listed under `judges`.")] = None
+    panel: Annotated[
+        list[str] | None, Field(description="Labels of the judges that form the panel. Default: all judges of pairs.")
+    ] = None
     sections: Annotated[
         list[str] | None, Field(description="Only these sections, such as misselection or consistency. Default: all.")
     ] = None

@@ -80,12 +80,14 @@ class RolePlan(Value):
 
 
 class CascadeReport(Value):
-    """What a cascade saved. `escalated` counts pairs by why the panel was asked about them; a pair is under one reason.
+    """What a cascade saved. `escalated` counts pairs by why the panel is asked about them; a pair is under one reason.
 
-    `calls_saved` are those of the panel that the first judge's verdicts made needless so far, `usd_saved` what they
-    would have cost at the mean price of those that were made, None where that is not known.
+    `judge` is the first one, who decided `decided` of the pairs alone so far. `calls_saved` are those of the panel that
+    this made needless, `usd_saved` what they would have cost at the mean price of those that were made in the audit,
+    None where that is not known.
     """
 
+    judge: str
     pairs: int
     decided: int
     escalated: dict[str, int]

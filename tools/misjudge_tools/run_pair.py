@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from pydantic import ValidationError
 
 from misjudge_storage.errors import InvalidInput
 from misjudge_storage.rows import audit_id, judge_fingerprint
-from misjudge_storage.types import Check, Episode, Message, PairKey, Record, Task, Trajectory
+from misjudge_storage.types import Check, Episode, Form, Message, PairKey, Record, Task, Trajectory
 from misjudge_tools.deps import Deps
 from misjudge_tools.episodes.rules import RULES, Rule
 from misjudge_tools.episodes.settings import Allowed
@@ -18,6 +18,7 @@ from misjudge_tools.episodes.verifiers import Evidence, Outside, verify
 from misjudge_tools.gateway.ways import asked_at
 from misjudge_tools.judge import given_messages, refuse_same
 from misjudge_tools.judging.choice import judge_of
+from misjudge_tools.judging.prompt_warnings import prompt_warnings, user_warnings
 from misjudge_tools.requests import RunPairRequest
 from misjudge_tools.results import PairOutcome, RunPairResult, RunReport, SideOutcome
 from misjudge_tools.runs import planning
@@ -29,6 +30,7 @@ from misjudge_tools.runs.plan import pair_cells
 from misjudge_tools.runs.planning import Plan
 from misjudge_tools.runs.rollout_plan import Cast, pair_id
 from misjudge_tools.runs.spec import RunSpec, run_marks
+from misjudge_tools.summary.assemble import SATISFACTION_FORMS
 from misjudge_tools.summary.values import AgentOutcome
 
 OPERATION = "run_pair"
@@ -107,7 +109,7 @@ def _refuse(request: RunPairRequest, names: Sequence[str], why: str) -> None:
 
 
 async def _recorded(request: RunPairRequest, deps: Deps) -> Compared:
-    judges, cascade = asked_judges(request, "pairwise", deps), asked_cascade(request)
+    judges, cascade = asked_judges(request, "pairwise", deps), asked_cascade(request, "pairwise")
     record = await pair_record(request)
     assert record.pair is not None and record.pair.pair_id is not None
     identity, audit = record.pair.pair_id, audit_id(request.audit)
@@ -116,7 +118,9 @@ async def _recorded(request: RunPairRequest, deps: Deps) -> Compared:
     judge_ids = [judge_fingerprint(judge_of(judge)) for judge in judges]
     cells = list(pair_cells(audit, judge_ids, [identity], request.repeats, orders))
     agents = tuple(episode.trajectory.agent for episode in record.episodes)
-    return Compared(Plan(RunSpec(judges=judges, cascade=cascade), cells, (record,)), agents, (identity,))
+    spec = RunSpec(judges=judges, cascade=cascade, orders=request.orders)
+    plan = planning.in_cascade(deps.store, request.audit, Plan(spec, cells, (record,)))
+    return Compared(plan, agents, (identity,))
 
 
 async def pair_record(request: RunPairRequest) -> Record:
@@ -176,18 +180,24 @@ async def _episode(
 
 def _stored_result(deps: Deps, compared: Compared, run: RunReport) -> RunPairResult:
     audit = audit_id(run.audit)
-    judges: dict[str, str] = {}
+    judges: dict[Form, str] = {}
     for judge in compared.plan.spec.judges:  # the first one of each form
         judges.setdefault(judge.form, judge_fingerprint(judge_of(judge)))
     pair = None
     agents: tuple[AgentOutcome, ...] = ()
     with deps.store.read() as connection:
         if len(compared.pair_ids) == 1:
-            cell_ids = [cell.cell_id for cell in compared.plan.cells if cell.pair_id is not None]
+            plan = compared.plan
+            cell_ids = [cell.cell_id for cell in (*plan.cells, *plan.possible) if cell.pair_id is not None]
             pair = pair_outcome(connection, run.audit, audit, compared.pair_ids[0], judges["pairwise"], cell_ids)
         if pair is None:
-            agents = agent_outcomes(connection, audit, compared.agents, judges.get("satisfaction"))
+            agents = agent_outcomes(connection, audit, compared.agents, _satisfied_by(judges))
     return _result(deps, compared, run).model_copy(update={"pair": pair, "agents": agents})
+
+
+def _satisfied_by(judges: Mapping[Form, str]) -> str | None:
+    """The judge whose threshold says whether a trajectory satisfied, as the summary takes it."""
+    return next((judges[form] for form in SATISFACTION_FORMS if form in judges), None)
 
 
 def _result(deps: Deps, compared: Compared, run: RunReport) -> RunPairResult:
@@ -198,8 +208,14 @@ def _result(deps: Deps, compared: Compared, run: RunReport) -> RunPairResult:
         asked_at=_asked_at(deps, compared.plan),
         run=run,
         pairs=len(compared.pair_ids),
+        warnings=_warnings(compared.plan),
         next=f"summarize_audit(audit='{run.audit}')" if run.state == "done" else run.next,
     )
+
+
+def _warnings(plan: Plan) -> tuple[str, ...]:
+    user = () if plan.cast is None else user_warnings(plan.cast.user.template)
+    return (*prompt_warnings(plan.spec.judges), *user)
 
 
 def _asked_at(deps: Deps, plan: Plan) -> dict[str, str]:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from misjudge_storage.engine import Store
 from misjudge_storage.errors import InvalidInput, NotFound
+from misjudge_storage.summary_values import JudgeFacts
 from misjudge_tools.deps import Deps
 from misjudge_tools.requests import SummarizeRequest
 from misjudge_tools.results import MARK_EPISODES, judged_mark, marks
 from misjudge_tools.summary.assemble import Entry, audit_sections, entries, judge_sections
+from misjudge_tools.summary.constant_answers import constant_warnings
 from misjudge_tools.summary.counts import AuditCounts, read_counts
+from misjudge_tools.summary.kinship import shared_warnings, stated_families
 from misjudge_tools.summary.sections import trouble_warnings, unfinished_warnings
 from misjudge_tools.summary.values import AuditSummary, SectionName, Sections
 
@@ -21,13 +24,15 @@ SECTIONS: tuple[str, ...] = get_args(SectionName)
 
 async def summarize_audit(request: SummarizeRequest, deps: Deps) -> AuditSummary:
     """Summarise one audit: of its one judge, of the one asked for, or of all. Raises NotFound or InvalidInput."""
-    return await asyncio.to_thread(summarize, request, deps.store)
+    return await asyncio.to_thread(summarize, request, deps.store, stated_families(deps.models))
 
 
-def summarize(request: SummarizeRequest, store: Store) -> AuditSummary:
-    """As `summarize_audit`, in this thread."""
+def summarize(request: SummarizeRequest, store: Store, families: Mapping[str, str] = {}) -> AuditSummary:
+    """As `summarize_audit`, in this thread. `families` are those that are stated of models (see `stated_families`)."""
     _refuse_unknown(request.sections or ())
-    counts = read_counts(store, request.audit)
+    if request.judge is not None and request.panel is not None:
+        raise InvalidInput("Choose one judge (judge=LABEL) or a panel of several (panel=[LABEL, …]), not both.")
+    counts = read_counts(store, request.audit, request.panel)
     found = entries(counts)
     chosen = _choose(found, request)
     sections = judge_sections(counts, chosen) if chosen else audit_sections(counts)
@@ -35,10 +40,21 @@ def summarize(request: SummarizeRequest, store: Store) -> AuditSummary:
         audit=request.audit,
         marked=_marked(counts, chosen),
         judge=chosen.label if chosen else None,
-        warnings=(*unfinished_warnings(counts.unfinished), *trouble_warnings(counts.agents)),
+        warnings=(
+            *unfinished_warnings(counts.unfinished),
+            *trouble_warnings(counts.agents),
+            *shared_warnings(counts.asked, families),
+            *constant_warnings(_paired(counts, chosen), counts.groups),
+        ),
         judges=None if chosen or not found else _side_by_side(counts, found, request),
         **dict(_only(sections, request)),
     )
+
+
+def _paired(counts: AuditCounts, chosen: Entry | None) -> list[JudgeFacts]:
+    """The judges of pairs that the summary is of."""
+    named = [judge for judge in counts.judges if chosen is None or judge.label == chosen.judge]
+    return [judge for judge in named if judge.form == "pairwise"]
 
 
 def _marked(counts: AuditCounts, chosen: Entry | None) -> str | None:
@@ -69,7 +85,7 @@ def _only(sections: Sections, request: SummarizeRequest) -> Sections:
     wanted = tuple(request.sections)
     sectional = Sections.model_fields.keys() - {"simulated", "provenance", "why"}
     dropped = [name for name in sectional if not name.startswith(wanted)]
-    why = {name: reason for name, reason in sections.why.items() if name in wanted}
+    why = {name: reason for name, reason in sections.why.items() if name.partition(".")[0] in wanted}
     return sections.model_copy(update={**dict.fromkeys(dropped), "why": why})
 
 

@@ -30,3 +30,5 @@ CREATE TABLE probe_verdicts (
 );
 
 CREATE INDEX probe_verdicts_by_pair ON probe_verdicts (audit_id, judge_id, pair_id);
+CREATE INDEX probe_verdicts_by_time ON probe_verdicts (audit_id, created_at);
+CREATE INDEX probe_verdicts_unscored ON probe_verdicts (audit_id) WHERE status = 'unscored';

@@ -36,7 +36,7 @@ from misjudge_tools.gateway.outcomes import attempt, exchange, signal
 from misjudge_tools.gateway.parameters import Shape, effective_params, encode, estimated_tokens, narrowed, request_body
 from misjudge_tools.gateway.replies import Answer, Fault, Problem, Reply, read_answer
 from misjudge_tools.gateway.settings import DEFAULT_KEY_VARIABLE
-from misjudge_tools.gateway.simulated_judge import Truth
+from misjudge_tools.gateway.simulated_bias import Truth
 
 if TYPE_CHECKING:
     from misjudge_tools.gateway.transport import Transport

@@ -1,4 +1,6 @@
-"""What a call costs: by the configured price, else by a list price of `genai-prices`, else unknown."""
+"""What a call costs: by the configured price, else by a list price of `genai-prices`, else unknown; and what else is
+listed of a model.
+"""
 
 from __future__ import annotations
 
@@ -66,27 +68,61 @@ def _flat(rate_in: Decimal, rate_out: Decimal, input_tokens: int, output_tokens:
     return (rate_in * input_tokens + rate_out * output_tokens) / MILLION
 
 
+class Listed(NamedTuple):
+    """What a model takes, in tokens, and where that is listed."""
+
+    tokens: int
+    source: str
+
+
+def listed_context(model: str) -> Listed | None:
+    """The context of a model that the library places exactly. The first call takes half a second (an import)."""
+    for found in _placed(model):
+        if found.info.context_window is not None:
+            return Listed(found.info.context_window, found.source)
+    return None
+
+
 def _listed(model: str) -> _Tariff | None:
     """The list price of a model that the library places exactly."""
+    for found in _placed(model):
+        if _has_both_rates(found.info):
+            usd = _fixed_rates(found.info) or partial(_stepped, found.name, found.provider)
+            return _Tariff(f"{found.source} list price", usd)
+    return None
+
+
+class _Placed(NamedTuple):
+    """A model of the library with the name and provider under which it finds it."""
+
+    info: ModelInfo
+    name: str
+    provider: str | None
+    source: str
+
+
+def _placed(model: str) -> Iterator[_Placed]:
+    """The models of the library that bear exactly this name."""
     if _PLACEABLE.fullmatch(model) is None:
-        return None
+        return
     # Here, because it takes half a second; its tables come with it, and only its updater, never started, asks for more.
     from genai_prices import Usage, __version__, calc_price
-
-    def usd(name: str, provider: str | None, input_tokens: int, output_tokens: int) -> Decimal:
-        usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
-        return calc_price(usage, name, provider_id=provider).total_price
 
     for name, provider in _placings(model):
         try:
             found = calc_price(Usage(input_tokens=0, output_tokens=0), name, provider_id=provider)
         except LookupError:
             continue
-        exact = provider in {None, found.provider.id} and _is_named(found.model, name)
-        if exact and _has_both_rates(found.model):
-            source = f"genai-prices {__version__}: {found.provider.id} {found.model.id} list price"
-            return _Tariff(source, _fixed_rates(found.model) or partial(usd, name, provider))
-    return None
+        if provider in {None, found.provider.id} and _is_named(found.model, name):
+            source = f"genai-prices {__version__}: {found.provider.id} {found.model.id}"
+            yield _Placed(found.model, name, provider, source)
+
+
+def _stepped(name: str, provider: str | None, input_tokens: int, output_tokens: int) -> Decimal:
+    from genai_prices import Usage, calc_price
+
+    usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
+    return calc_price(usage, name, provider_id=provider).total_price
 
 
 def _placings(model: str) -> Iterator[tuple[str, str | None]]:

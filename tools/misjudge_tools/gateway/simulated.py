@@ -22,7 +22,8 @@ from misjudge_tools.gateway.calls import ChatTurn
 from misjudge_tools.gateway.clock import Clock, SystemClock
 from misjudge_tools.gateway.settings import SIMULATED_KEY
 from misjudge_tools.gateway.simulated_agent import Ability, Repertoire, simulated_agent
-from misjudge_tools.gateway.simulated_judge import SimulatedBias, Truth, shown_responses, simulated_reply
+from misjudge_tools.gateway.simulated_bias import SimulatedBias, Truth, uniform
+from misjudge_tools.gateway.simulated_judge import shown_responses, simulated_reply
 from misjudge_tools.gateway.simulated_user import customer_language, simulated_user
 from misjudge_tools.gateway.simulated_wire import Asked, completion
 
@@ -48,9 +49,9 @@ class Trouble(Value):
 class SimulatedServer:
     """Serves POST /v1/chat/completions, GET /v1/models and POST /truth on 127.0.0.1 while its context is open.
 
-    /truth takes `{hash: {"success": bool, "skill": number or null}}`, the hash being `template_hash` of a transcript
-    with its fence lines, or as it stands between them; it adds to what is known. Port 0 takes a free one. The seed of
-    `bias` is that of every draw.
+    /truth takes `{hash: {"success": bool, "skill": number or null, "family": text or null}}`, the hash being
+    `template_hash` of a transcript with its fence lines, or as it stands between them; it adds to what is known. Port
+    0 takes a free one. The seed of `bias` is that of every draw.
     """
 
     def __init__(
@@ -156,15 +157,15 @@ class SimulatedServer:
         if not self._trouble.errors:
             return False
         self._asked[body] += 1
-        drawn = int(template_hash(f"{self.bias.seed}\0error\0{body}\0{self._asked[body]}"), 16) / 2**64
-        return drawn < self._trouble.errors
+        return uniform(f"{self.bias.seed}\0error\0{body}\0{self._asked[body]}") < self._trouble.errors
 
     async def _take_truth(self, request: web.Request) -> web.Response:
         try:
             self.learn(_TRUTH.validate_json(await request.read(), strict=True))
         except ValidationError:
             return _refusal(
-                'The body must map transcript hashes to {"success": true or false, "skill": 0 to 1 or null}.'
+                'The body must map transcript hashes to {"success": true or false, "skill": 0 to 1 or null, '
+                '"family": text or null}.'
             )
         return web.json_response({"known": len(self._truth)})
 

@@ -9,59 +9,20 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
-from pydantic import Field
-
-from misjudge_storage.hashing import canonical, template_hash
-from misjudge_storage.types import Preference, Side, Value
+from misjudge_storage.hashing import template_hash
+from misjudge_storage.types import Preference
 from misjudge_tools.gateway.calls import ChatTurn
-
-Share = Annotated[float, Field(ge=0.0, le=1.0)]
-
-POLITE_FROM = 2
-"""How many polite words make a transcript sound polite."""
-NEAR = 0.1
-"""Agents whose skills differ by less are near."""
+from misjudge_tools.gateway.simulated_bias import SimulatedBias, Truth, decide, draws_of, facts_of, satisfies
 
 _FENCED = re.compile(
     r"^=== BEGIN RESPONSE(?: (?P<label>[AB]))? (?P<mark>[0-9a-f]{16}) ===\n"
     r"(?P<text>.*?)\n?^=== END RESPONSE(?: (?P=label))? (?P=mark) ===$",
     re.DOTALL | re.MULTILINE,
 )
-_POLITE = re.compile(
-    r"\b(?:sorry|apolog\w*|thanks?|thank you|please|happy to|glad to|appreciate\w*|kindly|pleasure)\b"
-    r"|抱歉|对不起|不好意思|感谢|谢谢|(?<!申)请(?![求假])|乐意|很高兴",
-    re.IGNORECASE,
-)
-
-_SUCCESS_CHECK = re.compile(r'"passed"\s*:')
-
-
-class Truth(Value):
-    """What a simulated gateway is told of a transcript: the task's success, and the skill of its agent where known."""
-
-    success: bool
-    skill: Share | None = None
-
-
-class SimulatedBias(Value):
-    """The planted faults, each a share of calls from 0 to 1, tried in this order.
-
-    `parse_failure`: the reply holds no verdict. Pairwise: `position` answers label A whatever it holds;
-    `politeness` answers the side with more polite words, where the sides differ in that; `noise` answers
-    against the truth, and `near` takes its place where both agents' skills are known and closer than `NEAR` (None: it
-    does not). Satisfaction: `lenience` is the share of failed episodes that sound polite and are
-    called satisfied; `noise` turns the verdict round.
-    """
-
-    position: Share = 0.0
-    politeness: Share = 0.0
-    noise: Share = 0.0
-    near: Share | None = None
-    parse_failure: Share = 0.0
-    lenience: Share = 0.0
-    seed: int = 0
+_ASKED_FOR = re.compile(r'"(passed|score)"\s*:')
+"""The field by which a system prompt tells its form: a success check, or a rating from 1 to 7."""
 
 
 class Shown(NamedTuple):
@@ -86,99 +47,40 @@ def simulated_reply(bias: SimulatedBias, truth: Mapping[str, Truth], model: str,
     in both orders, and over many pairs each label wins half of them. A success check passes where the judge is
     satisfied.
     """
-    prompt = template_hash(canonical([[turn.role, turn.content] for turn in messages]))
-    draws = _Draws(f"{bias.seed}\0{model}", prompt)
-    shown = shown_responses(messages)
-    if bias.parse_failure and draws.share("parse_failure") < bias.parse_failure:
+    draw = draws_of(bias, model, template_hash("\n".join(turn.content for turn in messages)))
+    if bias.parse_failure and draw("parse_failure") < bias.parse_failure:
         return "SIMULATED: both did something, and this reply holds no verdict."
-    by_label = {response.label: response for response in shown}
-    if len(shown) == 2 and by_label.keys() == {"A", "B"}:
-        return _pairwise(_winner(bias, truth, draws, by_label["A"], by_label["B"]))
-    satisfied = len(shown) == 1 and _satisfied(bias, truth, draws, shown[0])
-    if _asks_for_success(messages):
+    shown = shown_responses(messages)
+    facts = {one.label: facts_of(bias, model, one.text, _told(truth, one)) for one in shown}
+    if len(shown) == 2 and facts.keys() == {"A", "B"}:
+        return _pairwise(decide(bias, draw, facts["A"], facts["B"]))
+    asked = _field_asked_for(messages)
+    satisfied = len(shown) == 1 and satisfies(bias, draw, facts[shown[0].label])
+    if asked == "passed":
         return json.dumps({"reason": "SIMULATED: a made-up check.", "passed": satisfied})
     if len(shown) == 1:
-        return _satisfaction(satisfied)
+        return _rating(satisfied) if asked == "score" else _satisfaction(satisfied)
     return "SIMULATED: this gateway answers judge prompts only."
 
 
-def _asks_for_success(messages: tuple[ChatTurn, ...]) -> bool:
-    return any(turn.role == "system" and _SUCCESS_CHECK.search(turn.content) for turn in messages)
+def _field_asked_for(messages: tuple[ChatTurn, ...]) -> str | None:
+    system = "\n".join(turn.content for turn in messages if turn.role == "system")
+    found = _ASKED_FOR.search(system)
+    return found and found[1]
 
 
 def _told(truth: Mapping[str, Truth], shown: Shown) -> Truth | None:
     return truth.get(template_hash(shown.block)) or truth.get(template_hash(shown.text))
 
 
-class _Draws(NamedTuple):
-    judge: str
-    prompt: str
-
-    def share(self, name: str) -> float:
-        """A uniform draw in [0, 1) that belongs to this prompt."""
-        return _uniform(f"{self.judge}\0{name}\0{self.prompt}")
-
-    def of_text(self, text: str) -> float:
-        """A uniform draw in [0, 1) that belongs to a transcript, whatever the prompt around it."""
-        return _uniform(f"{self.judge}\0text\0{text}")
-
-
-def _uniform(key: str) -> float:
-    return int(template_hash(key), 16) / 2**64
-
-
-def _winner(bias: SimulatedBias, truth: Mapping[str, Truth], draws: _Draws, a: Shown, b: Shown) -> Preference:
-    if draws.share("position") < bias.position:
-        return "A"
-    polite_a, polite_b = _polite_words(a.text), _polite_words(b.text)
-    if polite_a != polite_b and draws.share("politeness") < bias.politeness:
-        return "A" if polite_a > polite_b else "B"
-    told_a, told_b = _told(truth, a), _told(truth, b)
-    if told_a is None or told_b is None:
-        right: Preference = "A" if draws.of_text(a.text) >= draws.of_text(b.text) else "B"
-    else:
-        right = _better(told_a, told_b)
-    if draws.share("noise") < _noise(bias, told_a, told_b):
-        return _wrong(right, draws)
-    return right
-
-
-def _better(a: Truth, b: Truth) -> Preference:
-    if a.success == b.success:
-        return "tie"
-    return "A" if a.success else "B"
-
-
-def _noise(bias: SimulatedBias, a: Truth | None, b: Truth | None) -> float:
-    if bias.near is None or a is None or b is None or a.skill is None or b.skill is None:
-        return bias.noise
-    # Rounded: 0.95 - 0.85 is a little less than 0.1 in floating point.
-    return bias.near if round(abs(a.skill - b.skill), 9) < NEAR else bias.noise
-
-
-def _wrong(right: Preference, draws: _Draws) -> Side:
-    if right == "tie":
-        return "A" if draws.share("tie_broken") < 0.5 else "B"
-    return "B" if right == "A" else "A"
-
-
-def _satisfied(bias: SimulatedBias, truth: Mapping[str, Truth], draws: _Draws, shown: Shown) -> bool:
-    told = _told(truth, shown)
-    if told is None:
-        return draws.of_text(shown.text) < 0.5
-    if not told.success and _polite_words(shown.text) >= POLITE_FROM and draws.share("lenience") < bias.lenience:
-        return True
-    return told.success != (draws.share("noise") < bias.noise)
-
-
-def _polite_words(text: str) -> int:
-    return sum(1 for _ in _POLITE.finditer(text))
-
-
 def _pairwise(winner: Preference) -> str:
     score_a, score_b = {"A": (4, 2), "B": (2, 4), "tie": (3, 3)}[winner]
     reasons = "SIMULATED: a made-up verdict."
     return json.dumps({"reasons": reasons, "score_a": score_a, "score_b": score_b, "winner": winner})
+
+
+def _rating(satisfied: bool) -> str:
+    return json.dumps({"reason": "SIMULATED: a made-up score.", "score": 6 if satisfied else 2})
 
 
 def _satisfaction(satisfied: bool) -> str:

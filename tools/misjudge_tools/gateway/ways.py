@@ -16,7 +16,7 @@ from misjudge_tools.gateway.calls import Gateway, no_key
 from misjudge_tools.gateway.pool import Gateways
 from misjudge_tools.gateway.pricing import Pricing
 from misjudge_tools.gateway.settings import Price, RoleName
-from misjudge_tools.gateway.simulated_judge import SimulatedBias, Truth
+from misjudge_tools.gateway.simulated_bias import SimulatedBias, Truth
 from misjudge_tools.profiles import ModelSettings, Profile
 
 if TYPE_CHECKING:

@@ -1,12 +1,35 @@
-"""Blindness: what would tell a judge or a reviewer whose answer it is, masked in what they see. Pure."""
+"""Blindness: what would tell a judge or a reviewer whose answer it is, masked in what they see. Pure.
+
+Names are found in text as it reads (see `folding`) and masked in the text as it stands, which otherwise stays as it is.
+What is not masked: how a text is written, and names that are spelled so that only a reader could tell.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Final, Literal, NamedTuple
 
-from misjudge_storage.types import Message
+from misjudge_storage.types import Message, ToolCall
+from misjudge_tools.gateway.families import EXACT, family_of
+from misjudge_tools.judging import self_naming
+from misjudge_tools.judging.folding import Folded, fold
+
+Mask = Literal["[agent]", "[model]", "[vendor]"]
+UNNAMED: Final = frozenset(
+    {"agent", "assistant", "model", "response", "answer", "output", "user", "customer", "tool", "given a", "given b"}
+)
+"""What agents are called that nobody named, and what anybody is called: masked, every text would lose such words."""
+_SEPARATORS: Final = re.compile(r"[-_\s]+")
+_LITERAL: Final = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_MASKS: Final[Mapping[str, Mask]] = {
+    **{"model": "[model]", "word": "[model]", "exact_model": "[model]"},
+    **{"vendor": "[vendor]", "exact_vendor": "[vendor]"},
+}
 
 
 class Blinded(NamedTuple):
@@ -16,10 +39,220 @@ class Blinded(NamedTuple):
     masked: Mapping[str, int]
 
 
+class _Span(NamedTuple):
+    """Folded characters that are to be masked. `told`: not where the task itself has them."""
+
+    start: int
+    end: int
+    mask: Mask
+    told: bool = True
+
+
 def blind(messages: Sequence[Message], names: AbstractSet[str], known: str) -> Blinded:
-    """The messages with the agents' own `names`, and what tells model or vendor, masked.
+    """The messages with the agents' own `names`, and what tells model or vendor, masked. For judges, and for people who
+    review.
 
     `known` is what both sides were told (the task): a name that stands there gives nobody away and stays, but for a
-    self-identification.
+    self-identification of an agent. Masks read `[agent]`, `[model]`, `[vendor]`. System messages are shown to nobody
+    and stay. JSON stays JSON: in the arguments and results of tools names are masked inside its strings only.
     """
-    return Blinded(tuple(messages), {})
+    masked: Counter[str] = Counter()
+    is_known = _known(known)
+    own = _own_names(frozenset(names))
+
+    def shown(text: str, role: str, *, data: bool = False) -> str:
+        if not text:
+            return text
+        folded = fold(text, escapes=True)
+        found = (span for span in _spans(folded, own, text) if not (_may_stay(span, role) and is_known(folded, span)))
+        return _masked(text, folded, found, masked, data=data)
+
+    def blinded(message: Message) -> Message:
+        if message.role == "system":
+            return message
+        calls = tuple(
+            ToolCall(name=shown(call.name, "tool"), arguments=shown(call.arguments, "tool", data=True), id=call.id)
+            for call in message.tool_calls
+        )
+        content = shown(message.content, message.role, data=message.role == "tool")
+        name = None if message.name is None else shown(message.name, message.role)
+        return message.model_copy(update={"content": content, "tool_calls": calls, "name": name})
+
+    return Blinded(tuple(map(blinded, messages)), masked)
+
+
+def _may_stay(span: _Span, role: str) -> bool:
+    # A customer who is called Kimi in the task says so in every transcript of it.
+    return span.told or role == "user"
+
+
+def _known(known: str) -> Callable[[Folded, _Span], bool]:
+    """Whether the task itself has the text of a span, as words of their own."""
+    told = _SEPARATORS.sub("-", fold(known, escapes=True).text)
+    answers: dict[str, bool] = {}
+
+    def is_known(folded: Folded, span: _Span) -> bool:
+        name = _SEPARATORS.sub("-", folded.text[span.start : span.end])
+        if name not in answers:
+            pattern = self_naming.BEFORE + re.escape(name) + self_naming.AFTER
+            answers[name] = name in told and re.search(pattern, told) is not None
+        return answers[name]
+
+    return is_known
+
+
+@lru_cache(maxsize=256)
+def _own_names(names: frozenset[str]) -> re.Pattern[str] | None:
+    """The agents' names as whole words, the longest first; None where there is none to find."""
+    folded = {fold(part).text.strip() for name in names for part in _parts(name)}
+    found = sorted((name for name in folded if _is_a_name(name)), key=lambda name: (-len(name), name))
+    alternatives = [
+        f"(?P<{'model' if family_of(name) else 'agent'}_{number}>{_whole(name)})" for number, name in enumerate(found)
+    ]
+    return re.compile("|".join(alternatives)) if alternatives else None
+
+
+def _parts(name: str) -> Iterator[str]:
+    """A name, and of a path such as `openai/gpt-4o` its last part, where that is no plain word."""
+    yield name
+    last = name.rpartition("/")[2]
+    if "/" in name and re.search(r"[\d_-]", last):
+        yield last
+
+
+def _is_a_name(name: str) -> bool:
+    return len(name) >= 2 and any(char.isalpha() for char in name) and name not in UNNAMED
+
+
+def _whole(name: str) -> str:
+    """The name between others than letters and digits, with any one separator for its own."""
+    words = r"[-_\s]{1,2}".join(map(re.escape, _SEPARATORS.split(name)))
+    before = self_naming.BEFORE_WORD if re.match(r"\w", name) else ""
+    after = self_naming.AFTER_WORD if re.search(r"\w$", name) else ""
+    return f"{before}{words}{after}"
+
+
+def _spans(folded: Folded, own: re.Pattern[str] | None, text: str) -> Iterator[_Span]:
+    """What is to be masked, in no order; some may overlap."""
+    if own is not None:
+        for found in own.finditer(folded.text):
+            yield _Span(*found.span(), "[model]" if (found.lastgroup or "").startswith("model") else "[agent]")
+    for found in self_naming.known_names().finditer(folded.text):
+        group = found.lastgroup or ""
+        if not group.startswith("exact_") or _as_it_stands(text, folded, found) == EXACT[found[0]]:
+            yield _Span(*found.span(), _MASKS[group])
+    if self_naming.ID_ENDS.search(folded.text):
+        yield from (_Span(*found.span(), "[model]") for found in self_naming.ID.finditer(folded.text))
+    for cues in self_naming.CUES[: 1 if folded.text.isascii() else 2]:
+        for cue in cues.finditer(folded.text):
+            yield from _self_named(folded, cue, own, text)
+
+
+def _as_it_stands(text: str, folded: Folded, found: re.Match[str], group: str | int = 0) -> str:
+    start, end = found.span(group)
+    return text[folded.starts[start] : folded.ends[end - 1]]
+
+
+def _self_named(folded: Folded, cue: re.Match[str], own: re.Pattern[str] | None, text: str) -> Iterator[_Span]:
+    """The name behind a cue: of an agent of the pair, of a known model or maker, or one that only the cue makes a
+    name.
+    """
+    kind, at = cue.lastgroup or "", cue.end()
+    is_maker = kind in {"own", "made", "own_zh", "made_zh"}
+    agent = None if own is None or is_maker else own.match(folded.text, at)
+    if agent is not None:
+        yield _Span(*agent.span(), "[model]" if (agent.lastgroup or "").startswith("model") else "[agent]", told=False)
+    found = self_naming.self_names().match(folded.text, at)
+    if found is not None and _is_said(kind, found):
+        yield _Span(*found.span(), _MASKS[found.lastgroup or ""], told=False)
+    elif found is None or found.lastgroup == "word":
+        yield from _unknown(folded, cue, text)
+
+
+def _is_said(kind: str, found: re.Match[str]) -> bool:
+    """Whether a name is one in this place."""
+    is_maker, text, end = found.lastgroup == "vendor", found.string, found.end()
+    if kind in {"own_zh", "made_zh"}:
+        return is_maker and (kind == "made_zh" or self_naming.MADE_ENDS_ZH.match(text, end) is not None)
+    if kind in {"own", "made"}:
+        return is_maker
+    if is_maker:
+        return False
+    if kind == "as":
+        return self_naming.AS_ENDS.match(text, end) is not None
+    return found.lastgroup == "model" or self_naming.ENDS.match(text, end) is not None
+
+
+def _unknown(folded: Folded, cue: re.Match[str], text: str) -> Iterator[_Span]:
+    """A name in no table: in English one that is written like a name."""
+    kind, at = cue.lastgroup, cue.end()
+    if kind == "own_zh":
+        maker = self_naming.UNKNOWN_MAKER_ZH.match(folded.text, at)
+        if maker is not None:
+            yield _Span(*maker.span("name"), "[vendor]", told=False)
+    elif kind == "am":
+        model = self_naming.UNKNOWN_MODEL.match(folded.text, at)
+        if model is not None and _as_it_stands(text, folded, model, "name")[0].isupper():
+            yield _Span(*model.span("name"), "[model]", told=False)
+            yield from _capitalised(folded, model.end(), "[vendor]", text)
+    elif kind in {"own", "called"}:
+        yield from _capitalised(folded, at, "[vendor]" if kind == "own" else "[model]", text)
+
+
+def _capitalised(folded: Folded, at: int, mask: Mask, text: str) -> Iterator[_Span]:
+    """Up to three words that begin with a capital letter."""
+    end = at
+    for _ in range(3):
+        word = self_naming.UNKNOWN.match(folded.text, end)
+        if word is None or not _as_it_stands(text, folded, word, "name")[0].isupper():
+            break
+        end = word.end()
+    if end > at:
+        yield _Span(at, end, mask, told=False)
+
+
+def _masked(text: str, folded: Folded, spans: Iterable[_Span], masked: Counter[str], *, data: bool) -> str:
+    """The text with its spans masked, those that overlap by one mask, and counted."""
+    inside = None
+    pieces, done = list[str](), 0
+    for span in _merged(spans):
+        start, end = folded.starts[span.start], folded.ends[span.end - 1]
+        if data and inside is None:
+            inside = _inside_literals(text)
+        if data and inside is not None and not inside(start, end):
+            continue
+        masked[text[start:end].encode("utf-8", "replace").decode()] += 1
+        pieces += (text[done:start], span.mask)
+        done = end
+    return "".join((*pieces, text[done:])) if pieces else text
+
+
+def _merged(spans: Iterable[_Span]) -> list[_Span]:
+    merged: list[_Span] = []
+    for span in sorted(spans, key=lambda one: (one.start, -one.end)):
+        if merged and span.start < merged[-1].end:
+            merged[-1] = merged[-1]._replace(end=max(merged[-1].end, span.end))
+        else:
+            merged.append(span)
+    return merged
+
+
+def _inside_literals(text: str) -> Callable[[int, int], bool]:
+    """Whether what stands there is inside one string of JSON; of what is no JSON, everything is."""
+    try:
+        # Numbers as text: one of many digits is JSON, and no Python integer.
+        json.loads(text, parse_int=str, parse_float=str, parse_constant=str)
+    except (ValueError, RecursionError):
+        return lambda start, end: True
+    starts = [found.span() for found in _LITERAL.finditer(text)]
+    ends = iter(starts)
+    current = next(ends, None)
+
+    def inside(start: int, end: int) -> bool:
+        # Spans come in their order, so the literals are gone through once.
+        nonlocal current
+        while current is not None and current[1] <= start:
+            current = next(ends, None)
+        return current is not None and current[0] < start and end < current[1]
+
+    return inside

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal
 
 from pydantic import ValidationError
@@ -9,12 +10,14 @@ from pydantic import ValidationError
 from misjudge_storage.errors import InvalidInput
 from misjudge_storage.hashing import canonical
 from misjudge_storage.types import Form, Judge, Scale
-from misjudge_tools.gateway.simulated_judge import SimulatedBias
+from misjudge_tools.gateway.local_server import CONTEXT_PER_SLOT
+from misjudge_tools.gateway.pricing import listed_context
+from misjudge_tools.gateway.simulated_bias import SimulatedBias
 from misjudge_tools.gateway.ways import ModelChoice, choose_model, profile_of
 from misjudge_tools.judging.forms import FORMS
 from misjudge_tools.judging.prompts import Language, PromptTemplate, load_prompt, own_prompt
 from misjudge_tools.judging.verdicts import ReplyForm, pair_schema, satisfaction_schema
-from misjudge_tools.profiles import ModelSettings, PromptText
+from misjudge_tools.profiles import ModelSettings, Profile, PromptText
 
 PROTOCOL = "2"
 """How judging is made blind. 2: names of agents, models and vendors are masked in what a judge sees."""
@@ -24,12 +27,14 @@ SIMULATED = "simulated"
 PLANTED = SimulatedBias(position=0.2, politeness=0.4, noise=0.05, near=0.25, lenience=0.6, seed=7)
 """The faults of `judge=simulated`, as shares of calls."""
 LOCAL_REASON_CHARS = 100
+PROMPT_NAME_CHARS = 60
 
 
 class JudgingSpec(ModelChoice):
     """The judge of a run as stored with it. `reuse`: replies that other audits hold to the same question are taken
     instead of asking it.
 
+    `named_prompt`: the call names the prompt, not the profile.
     `context_tokens` is what the model takes, prompt and reply together, None where that is not known; what does not
     fit is unscored, or with `truncate` cut in the middle.
     """
@@ -39,6 +44,7 @@ class JudgingSpec(ModelChoice):
     temperature: float = 0.0
     max_tokens: int = 1024
     prompt: PromptText | None = None
+    named_prompt: bool = False
     reply_form: ReplyForm = ReplyForm()
     reuse: bool = False
     context_tokens: int | None = None
@@ -63,28 +69,63 @@ def choose_judge(
 ) -> JudgingSpec:
     """The judge that `name` means: a profile or a model; only `to_ask` it is a key needed.
 
-    `own` is a prompt in place of the shipped one and of the profile's. Raises MissingKey or InvalidInput.
+    `own` is a prompt in place of the shipped one and of the profile's. Where the profile has prompts of its own, its
+    form of reply goes with them; a shipped prompt asks for JSON. Raises MissingKey or InvalidInput.
     """
     asked: dict[str, Any] = {
         **{"form": form, "language": language, "reuse": reuse, "truncate": truncate},
-        **({} if own is None else {"prompt": own}),
+        **({} if own is None else {"prompt": own, "named_prompt": True}),
     }
     if name is not None and name.partition(":")[0] == SIMULATED and name not in models.profiles:
-        return JudgingSpec(kind="simulated", model="simulated-judge", planted=_planted(name), simulated=True, **asked)
+        asked |= {"kind": "simulated", "model": "simulated-judge", "planted": _planted(name), "simulated": True}
+        asked["truncate"] = None  # it takes any length
+        return _checked(JudgingSpec(**asked))
     choice = choose_model("judge", name, models, to_ask=to_ask)
     if choice.kind == "local":
-        asked["max_tokens"] = LOCAL_TOKENS
+        asked |= {"max_tokens": LOCAL_TOKENS, "context_tokens": CONTEXT_PER_SLOT}
     else:
         profile = profile_of(choice, models)
         asked = {
             "temperature": profile.temperature or 0.0,
             "max_tokens": profile.max_tokens or 1024,
-            "prompt": profile.prompt,
-            "reply_form": profile.reply_form,
+            "context_tokens": _context_of(choice, profile),
+            "prompt": profile.own_prompt(form),
+            "reply_form": _reply_form(profile, form, own),
             **asked,
         }
-    spec = JudgingSpec(**choice.model_dump(), **asked)
+    return _checked(JudgingSpec(**choice.model_dump(), **asked))
+
+
+def _reply_form(profile: Profile, form: Form, own: PromptText | None) -> ReplyForm:
+    """That of the profile with an own prompt, and of a judge of pairs without any: some write [[A]] whatever they are
+    asked for.
+    """
+    without_any = profile.prompt is None and not profile.prompts and FORMS[form].compares
+    stated = own is not None or profile.own_prompt(form) is not None or without_any
+    return profile.reply_form if stated else ReplyForm()
+
+
+def _context_of(choice: ModelChoice, profile: Profile) -> int | None:
+    """As its profile states it, else as it is listed."""
+    if profile.context_tokens is not None or choice.simulated:
+        return profile.context_tokens
+    found = listed_context(choice.model)
+    return None if found is None else found.tokens
+
+
+def _checked(spec: JudgingSpec) -> JudgingSpec:
+    """Raises InvalidInput for a prompt, a form of reply or a cut that does not fit what is asked."""
     template_of(spec)
+    if spec.truncate is not None and spec.context_tokens is None:
+        raise InvalidInput(
+            f"truncate={spec.truncate} cuts transcripts to the model's context, and that of {spec.model} is not known. "
+            "State context_tokens in its profile in misjudge.toml, or leave truncate out."
+        )
+    if spec.reply_form.labels and not FORMS[spec.form].compares:
+        raise InvalidInput(
+            f"The reply form of {label_of(spec)} has labels, which name the better of two; {spec.form} is read from a "
+            "number. Use a profile whose reply_form has none."
+        )
     return spec
 
 
@@ -104,18 +145,33 @@ def _planted(name: str) -> SimulatedBias:
         wrong = ", ".join(str(problem["loc"][0])[:40] for problem in error.errors(include_input=False)[:3])
         raise InvalidInput(
             f"{wrong} of the simulated judge cannot be used. Faults are shares from 0 to 1: "
-            f"{', '.join(SimulatedBias.model_fields)}, as judge=simulated:near=0.3,noise=0.01."
+            f"{', '.join(SimulatedBias.model_fields)}, as judge=simulated:near=0.3,noise=0.01. self_preference needs "
+            "the judge's family, as family=qwen; seed is a whole number."
         ) from None
 
 
 def label_of(spec: JudgingSpec) -> str:
-    """The name that a person calls the judge by."""
+    """The name that a person calls the judge by: its profile or model, and `+NAME` of an own prompt that is not the
+    profile's.
+    """
+    if spec.prompt is None or (spec.profile is not None and not spec.named_prompt):
+        return _model_label(spec)
+    # Whoever named the file may have put anything into its name.
+    prompt = re.sub(r"[^\w.-]+", "-", spec.prompt.name)[:PROMPT_NAME_CHARS]
+    return f"{_model_label(spec)}+{prompt}"
+
+
+def _model_label(spec: JudgingSpec) -> str:
     if spec.kind == "gateway":
         return spec.profile or spec.model
     if spec.planted is None or spec.planted == PLANTED:
         return spec.kind
     stated = spec.planted.model_dump(exclude_defaults=True)
-    return f"{spec.kind}:{','.join(f'{name}={value:g}' for name, value in stated.items())}"
+    return f"{spec.kind}:{','.join(f'{name}={_brief(value)}' for name, value in stated.items())}"
+
+
+def _brief(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:g}"
 
 
 def template_of(spec: JudgingSpec) -> PromptTemplate:
@@ -134,6 +190,8 @@ def judge_of(spec: JudgingSpec) -> Judge:
         "max_tokens": spec.max_tokens,
         "reply_form": "json" if spec.reply_form == ReplyForm() else spec.reply_form.model_dump(exclude_defaults=True),
     }
+    if spec.truncate is not None:
+        params |= {"truncate": spec.truncate, "context_tokens": spec.context_tokens}
     if spec.planted is not None:
         params["planted"] = spec.planted.model_dump(exclude_defaults=True)
     return Judge(
@@ -153,16 +211,21 @@ def reply_schema(spec: JudgingSpec) -> str | None:
     """JSON text of the schema that a reply must fit; None where another form than JSON is declared."""
     if spec.reply_form.kind != "json":
         return None
-    scale = FORMS[spec.form].scale
-    schema = pair_schema(scale) if FORMS[spec.form].compares else satisfaction_schema(scale)
-    return canonical(_narrow(schema, scale) if spec.kind == "local" else schema)
+    asked = FORMS[spec.form]
+    schema = pair_schema(asked.scale) if asked.compares else satisfaction_schema(asked)
+    return canonical(_narrow(schema, asked.scale) if spec.kind == "local" else schema)
 
 
 def _narrow(schema: dict[str, Any], scale: Scale) -> dict[str, Any]:
-    """The schema with short strings and six scores: the local model writes endless digits and reasons otherwise."""
+    """The schema with short strings and few scores, the whole ones or six in all: the local model writes endless digits
+    and reasons otherwise.
+    """
     low, high = scale.low or 0, scale.high or 1
-    scores = {"enum": [low + step * (high - low) / 5 for step in range(6)]}
-    narrow = {"number": scores, "string": {"type": "string", "maxLength": LOCAL_REASON_CHARS}}
+    narrow = {
+        "number": {"enum": [low + step * (high - low) / 5 for step in range(6)]},
+        "integer": {"enum": list(range(int(low), int(high) + 1))},
+        "string": {"type": "string", "maxLength": LOCAL_REASON_CHARS},
+    }
     fields = {
         name: field if "enum" in field else narrow.get(field["type"], field)
         for name, field in schema["properties"].items()

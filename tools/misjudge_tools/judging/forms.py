@@ -13,7 +13,10 @@ JudgePrompt = Literal["judge_pair", "judge_satisfaction", "judge_gate", "judge_p
 
 
 class FormSpec(NamedTuple):
-    """One form. `score_key` and `reason_key` are the fields of its JSON reply; a pairwise one has others."""
+    """One form. `score_key` and `reason_key` are the fields of its JSON reply; a pairwise one has others.
+
+    `whole_scores`: whole numbers are asked for. A judge that gives another number of the scale is read all the same.
+    """
 
     compares: bool
     prompt: JudgePrompt
@@ -21,6 +24,7 @@ class FormSpec(NamedTuple):
     view: View = "whole"
     score_key: str = "score"
     reason_key: str = "reason"
+    whole_scores: bool = False
 
 
 SEVEN = Scale(low=1, high=7, threshold=5)
@@ -28,6 +32,6 @@ SEVEN = Scale(low=1, high=7, threshold=5)
 FORMS: Mapping[Form, FormSpec] = {
     "pairwise": FormSpec(True, "judge_pair", Scale(low=0, high=5)),
     "satisfaction": FormSpec(False, "judge_satisfaction", Scale(low=0, high=1, threshold=0.8), "whole", "satisfaction"),
-    "gate": FormSpec(False, "judge_gate", SEVEN),
-    "proxy": FormSpec(False, "judge_proxy", SEVEN, "spoken"),
+    "gate": FormSpec(False, "judge_gate", SEVEN, whole_scores=True),
+    "proxy": FormSpec(False, "judge_proxy", SEVEN, "spoken", whole_scores=True),
 }

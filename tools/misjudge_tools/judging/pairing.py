@@ -12,12 +12,11 @@ from typing import NamedTuple
 
 from misjudge_storage.hashing import fence_token
 from misjudge_storage.types import Message, Order, Task
+from misjudge_tools.judging.folding import fold
 from misjudge_tools.judging.forms import View
 
-_MARK = re.compile(
-    r"(?:^|(?<=[\r\v\f\x85\u2028\u2029]))(?=[^\S\n]*\[(?:user|assistant|tool call|tool result)\b)",
-    re.MULTILINE | re.IGNORECASE,
-)
+_BREAKS = "\\n\\r\\v\\f\\x1c-\\x1e\\x85\\u2028\\u2029"
+_MARK = re.compile(rf"(?:^|(?<=[{_BREAKS}]))(?=[^\S{_BREAKS}]*\[\s*(?:user|assistant|tool\s*call|tool\s*result)\b)")
 
 
 class Fenced(NamedTuple):
@@ -58,8 +57,19 @@ def _blocks(message: Message, view: View) -> list[str]:
 
 
 def _as_text(content: str) -> str:
-    """Content whose own lines cannot pass for a mark: a tool call is evidence, text that looks like one is not."""
-    return _MARK.sub("(text) ", content) if "[" in content else content
+    """Content whose own lines cannot pass for a mark: a tool call is evidence, text that looks like one is not.
+
+    Looked for in the text as it reads: wide brackets and invisible characters make no difference.
+    """
+    if "[" not in content and content.isascii():
+        return content
+    folded = fold(content)
+    pieces, done = list[str](), 0
+    for found in _MARK.finditer(folded.text):
+        start = folded.starts[found.start()]
+        pieces += (content[done:start], "(text) ")
+        done = start
+    return "".join((*pieces, content[done:]))
 
 
 def fence(label: str, token: str, inner: str) -> Fenced:

@@ -4,6 +4,9 @@ A template is the system message, a line `---user---`, then the user message. `{
 any other brace is text, so JSON stands as it is. Variables belong in the user message only: the system message is
 then the same for every call, so a local model keeps it cached and no transcript can reach it.
 
+A person's own template may call a variable by a name that other judges use (`ALIASES`), and may write it as
+`{{name}}`.
+
 Responses come to `render` already fenced (`=== BEGIN RESPONSE A token ===`).
 """
 
@@ -34,10 +37,22 @@ PROMPT_VARIABLES: Mapping[PromptName, frozenset[str]] = {
 }
 OPTIONAL_VARIABLES = frozenset({"criteria", "constraints"})
 """What a person's own template may leave out."""
+RESPONSE_NAMES = ("answer", "output", "response", "assistant", "completion")
+ALIASES: Mapping[str, str] = {
+    **dict.fromkeys(("question", "instruction", "prompt", "input", "query"), "task"),
+    "success_criteria": "criteria",
+    "hard_constraints": "constraints",
+    **dict.fromkeys(("answer", "output", "completion"), "response"),
+    **{f"{name}_{side}": "response_a" for name in RESPONSE_NAMES for side in "a1"},
+    **{f"{name}_{side}": "response_b" for name in RESPONSE_NAMES for side in "b2"},
+}
+"""What a person's own template may call a variable, as the prompts of MT-Bench and AlpacaEval do."""
 NONE_STATED: Mapping[Language, str] = {"en": "none stated", "zh": "未说明"}
 LATEST = "v1"
 
 _VARIABLE = re.compile(r"\{([a-z][a-z0-9_]*)\}")
+_DOUBLED = re.compile(r"\{\{[ \t]*([a-z][a-z0-9_]*)[ \t]*\}\}")
+_OTHER_JINJA = re.compile(r"\{%|\{\{[ \t]*[A-Za-z_]\w*[ \t]*[.|\[(]")
 _USER_MARK = re.compile(r"^---user---[ \t]*$", re.MULTILINE)
 
 
@@ -65,10 +80,24 @@ def load_prompt(name: PromptName, language: Language) -> PromptTemplate:
 
 
 def own_prompt(name: PromptName, language: Language, own: PromptText) -> PromptTemplate:
-    """A person's own template in place of this one. Raises InvalidInput as `parse_template` does."""
+    """A person's own template in place of this one, with its variables under their own names.
+
+    Its hash is that of the text as it was written. Raises InvalidInput as `parse_template` does, and for what Jinja
+    would do beyond filling in variables.
+    """
     variables = PROMPT_VARIABLES[name]
+    if _OTHER_JINJA.search(own.text):
+        raise InvalidInput(
+            f"Prompt {own.name} uses {{% … %}} or a filter, but variables are only filled in. Write each as {{name}}."
+        )
     return parse_template(
-        own.text, variables, variables - OPTIONAL_VARIABLES, name=name, language=language, version=own.name
+        own.text,
+        variables,
+        variables - OPTIONAL_VARIABLES,
+        name=name,
+        language=language,
+        version=own.name,
+        aliases={alias: meant for alias, meant in ALIASES.items() if meant in variables and alias not in variables},
     )
 
 
@@ -81,10 +110,18 @@ def _load(name: PromptName, language: Language) -> PromptTemplate:
 
 
 def parse_template(
-    text: str, allowed: frozenset[str], required: frozenset[str], *, name: str, language: Language, version: str
+    text: str,
+    allowed: frozenset[str],
+    required: frozenset[str],
+    *,
+    name: str,
+    language: Language,
+    version: str,
+    aliases: Mapping[str, str] | None = None,
 ) -> PromptTemplate:
     """Checks and splits a template's text; blank lines at the ends of either message are dropped.
 
+    `aliases`, None for a shipped template, are other names of allowed variables; they also let `{{name}}` be one.
     Raises InvalidInput for a missing or repeated `---user---` line, a variable in the system message, one
     outside `allowed`, or an absent one of `required`.
     """
@@ -95,16 +132,17 @@ def parse_template(
             f"Prompt {version} has {len(parts) - 1} lines '---user---' and needs exactly one. "
             "Put it between the system message and the user message."
         )
-    system, user = (part.strip() for part in parts)
+    system, user = (part.strip() if aliases is None else _DOUBLED.sub(r"{\1}", part.strip()) for part in parts)
     if in_system := _variables(system):
         raise InvalidInput(
             f"Prompt {version} uses {_listed(in_system)} in its system message, which must be the same for every call. "
             "Move it below the line '---user---'."
         )
+    user = _under_own_names(user, aliases or {})
     used = _variables(user)
     if unknown := used - allowed:
         raise InvalidInput(
-            f"Prompt {version} uses the unknown variable {_listed(unknown)}. Allowed are {_listed(allowed)}."
+            f"Prompt {version} uses the unknown variable {_listed(unknown)}. Allowed are {_offered(allowed, aliases)}."
         )
     if missing := required - used:
         raise InvalidInput(
@@ -130,6 +168,19 @@ def render(template: PromptTemplate, values: Mapping[str, str]) -> RenderedPromp
         return value if value.strip() else blank
 
     return RenderedPrompt(template.system, _VARIABLE.sub(fill, template.user))
+
+
+def _under_own_names(text: str, aliases: Mapping[str, str]) -> str:
+    return _VARIABLE.sub(lambda found: f"{{{aliases.get(found[1], found[1])}}}", text)
+
+
+def _offered(allowed: frozenset[str], aliases: Mapping[str, str] | None) -> str:
+    """The allowed variables with their aliases: `{response}, {task} (also {question}, {input})`."""
+    offered = []
+    for name in sorted(allowed):
+        also = frozenset(alias for alias, meant in (aliases or {}).items() if meant == name)
+        offered.append(_listed(frozenset({name})) + (f" (also {_listed(also)})" if also else ""))
+    return ", ".join(offered)
 
 
 def _variables(text: str) -> frozenset[str]:

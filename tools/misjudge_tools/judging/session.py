@@ -18,7 +18,7 @@ from misjudge_storage.judging_records import AuditRow, CellResult, StoredReply
 from misjudge_storage.rows import Row, judge_fingerprint, log_row, probe_row, satisfaction_row, verdict_row
 from misjudge_storage.run_records import PlannedCell
 from misjudge_storage.types import Judge, Log, Order, Preference, Satisfaction, UnscoredReason, Verdict
-from misjudge_tools.gateway.billing import UNUSED, Used, attempt_fields, prices_of, use_of
+from misjudge_tools.gateway.billing import Used, attempt_fields, prices_of, use_of
 from misjudge_tools.gateway.calls import Call, ChatTurn, Exchange
 from misjudge_tools.gateway.pricing import Priced
 from misjudge_tools.gateway.ways import OpenGateway
@@ -81,13 +81,14 @@ class JudgingSession:
         """The most that asking this can use."""
         return upper_bound(shown.size, self.spec.max_tokens, self.way.pricing)
 
-    async def ask(self, cell: PlannedCell, shown: Shown) -> Judged:
-        """Ask the judge; the rows that hold its verdict and every attempt. Never raises for trouble with the model.
+    def overflow(self, cell: PlannedCell) -> CellResult:
+        """The rows of a cell that the model's context cannot take: it is unscored, and nothing is sent."""
+        reason: UnscoredReason = "context_overflow"
+        one = SatisfactionReading(unscored_reason=reason)
+        return self._result(cell, PairReading(unscored_reason=reason) if self._form.compares else one, ())
 
-        What does not fit the model's context is not sent.
-        """
-        if shown.too_long:
-            return Judged(self._result(cell, self._overflow(), ()), None, None, UNUSED)
+    async def ask(self, cell: PlannedCell, shown: Shown) -> Judged:
+        """Ask the judge; the rows that hold its verdict and every attempt. Never raises for trouble with the model."""
         turns = (ChatTurn(role="system", content=shown.prompt.system), ChatTurn(role="user", content=shown.prompt.user))
         exchange = await self.way.gateway.ask(
             Call(
@@ -135,18 +136,13 @@ class JudgingSession:
         )
         return self._result(cell, reading, (self._log_row(cell, log),))
 
-    def _overflow(self) -> Reading:
-        if self._form.compares:
-            return PairReading(unscored_reason="context_overflow")
-        return SatisfactionReading(unscored_reason="context_overflow")
-
     def _read(self, exchange: Exchange) -> Reading:
-        form, scale = self.spec.reply_form, self.judge.scale
+        form = self.spec.reply_form
         flags = {"truncated": exchange.truncated, "refused": exchange.refused}
         if self._form.compares:
-            pair = read_pair(exchange.text, form, scale=scale, **flags)
+            pair = read_pair(exchange.text, form, scale=self._form.scale, **flags)
             return pair._replace(unscored_reason=exchange.error.unscored) if exchange.error else pair
-        one = read_satisfaction(exchange.text, form, scale=scale, **flags)
+        one = read_satisfaction(exchange.text, form, self._form, **flags)
         return one._replace(unscored_reason=exchange.error.unscored) if exchange.error else one
 
     def _result(self, cell: PlannedCell, reading: Reading, logs: tuple[Row, ...], *, lost: bool = False) -> CellResult:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from misjudge_storage import judging_records as records
@@ -14,12 +15,13 @@ from misjudge_storage.hashing import digest, template_hash
 from misjudge_storage.judging_records import AuditRow, PairSubject, PairTruth, SideTruth, TrajectorySubject
 from misjudge_storage.run_records import PlannedCell
 from misjudge_storage.types import Message, Order, Task
-from misjudge_tools.gateway.simulated_judge import Truth
+from misjudge_tools.gateway.families import family_of
+from misjudge_tools.gateway.simulated_bias import Truth
 from misjudge_tools.judging.blinding import blind
 from misjudge_tools.judging.choice import JudgingSpec, reply_schema, template_of
-from misjudge_tools.judging.fit_context import Cut, cut_to_fit, tokens_of
+from misjudge_tools.judging.fit_context import FRAME_TOKENS, cut_to_fit, tokens_of
 from misjudge_tools.judging.forms import FORMS
-from misjudge_tools.judging.pairing import show_one, show_pair, transcript
+from misjudge_tools.judging.pairing import fence, show_one, show_pair, transcript
 from misjudge_tools.judging.prompts import RenderedPrompt, render
 from misjudge_tools.probing.perturb import perturb
 from misjudge_tools.probing.variants import read_variant
@@ -49,6 +51,13 @@ class _Side(NamedTuple):
     left_out: int = 0
 
 
+class _Fitted(NamedTuple):
+    """The transcripts of a cell as they are shown, and whether the model cannot take them."""
+
+    sides: Sequence[_Side]
+    too_long: bool
+
+
 class Showing:
     """The prompts of one judge on one audit. `with_truth` also reads who did the job."""
 
@@ -60,6 +69,8 @@ class Showing:
         self._form = FORMS[spec.form]
         self._fixed = self.template.system + (reply_schema(spec) or "")
         self._with_truth = with_truth
+        self._small = spec.kind == "local"
+        self._tokens = partial(tokens_of, small=self._small)
 
     def show(self, cells: Sequence[PlannedCell]) -> dict[str, Shown]:
         """What each cell's judge will see, by cell id."""
@@ -79,9 +90,9 @@ class Showing:
             for cell in cells
         }
 
-    def _sides_of(self, subject: PairSubject) -> tuple[PairSubject, _Side, _Side]:
-        a, b = self._fitted(subject.task, [self._side(subject, subject.a), self._side(subject, subject.b)])
-        return subject, a, b
+    def _sides_of(self, subject: PairSubject) -> tuple[PairSubject, _Fitted]:
+        sides = [self._side(subject, subject.a), self._side(subject, subject.b)]
+        return subject, self._fitted(subject.task, sides)
 
     def _side(self, subject: PairSubject | TrajectorySubject, messages: Sequence[Message]) -> _Side:
         task = subject.task
@@ -89,22 +100,27 @@ class Showing:
         blinded = blind(messages, subject.names, known)
         return _Side(transcript(task, blinded.messages, self._form.view), blinded.masked)
 
-    def _fitted(self, task: Task, sides: Sequence[_Side]) -> list[_Side]:
+    def _fitted(self, task: Task, sides: Sequence[_Side]) -> _Fitted:
+        """Whatever the order and the fence, so that a pair fits in both orders or in none."""
         room = self._room(task)
-        if self._spec.truncate is None or room is None:
-            return list(sides)
-        cuts: list[Cut] = cut_to_fit([side.text for side in sides], room)
-        return [side._replace(text=cut.text, left_out=cut.left_out) for side, cut in zip(sides, cuts, strict=True)]
+        # A token is a byte or more, and most contexts are far larger than what is judged.
+        if room is None or sum(len(side.text.encode("utf-8", "replace")) for side in sides) <= room:
+            return _Fitted(sides, too_long=False)
+        if self._spec.truncate is not None:
+            cuts = cut_to_fit([side.text for side in sides], room, small=self._small)
+            sides = [side._replace(text=cut.text, left_out=cut.left_out) for side, cut in zip(sides, cuts, strict=True)]
+        return _Fitted(sides, too_long=sum(self._tokens(side.text) for side in sides) > room)
 
     def _room(self, task: Task) -> int | None:
         """Tokens that transcripts may take together, None where the model's context is not known."""
         if self._spec.context_tokens is None:
             return None
-        empty = dict.fromkeys(("response", "response_a", "response_b"), FENCE)
-        prompt = render(self.template, {**_about(task), **empty})
-        return self._spec.context_tokens - self._spec.max_tokens - tokens_of(self._fixed) - tokens_of(prompt.user)
+        prompt = render(self.template, {**_about(task), **EMPTY})
+        taken = self._tokens(self._fixed) + self._tokens(prompt.user) + FRAME_TOKENS
+        return self._spec.context_tokens - self._spec.max_tokens - taken
 
-    def _pair(self, cell: PlannedCell, subject: PairSubject, a: _Side, b: _Side, known: PairTruth | None) -> Shown:
+    def _pair(self, cell: PlannedCell, subject: PairSubject, fitted: _Fitted, known: PairTruth | None) -> Shown:
+        a, b = fitted.sides
         order: Order = cell.order_shown or "AB"
         secret, repeat = self._audit.secret, cell.repeat
         pair = show_pair(secret, subject.pair_id, order, repeat, a.text, b.text, cell.variant)
@@ -114,7 +130,7 @@ class Showing:
             truth = _truth(((pair.a.text, first), (pair.b.text, second)))
         values = {"response_a": pair.a.text, "response_b": pair.b.text}
         shown = self._shown(subject.task, values, (pair.a.inner, pair.b.inner), truth)
-        return shown._replace(changes=_changes({"A": a, "B": b}))
+        return shown._replace(changes=_changes({"A": a, "B": b}), too_long=fitted.too_long)
 
     def _trajectories(self, cells: Sequence[PlannedCell]) -> dict[str, Shown]:
         wanted = sorted({cell.trajectory_id for cell in cells if cell.trajectory_id is not None})
@@ -130,11 +146,12 @@ class Showing:
         }
 
     def _trajectory(self, cell: PlannedCell, subject: TrajectorySubject, known: SideTruth | None) -> Shown:
-        (side,) = self._fitted(subject.task, [self._side(subject, subject.messages)])
+        fitted = self._fitted(subject.task, [self._side(subject, subject.messages)])
+        (side,) = fitted.sides
         fenced = show_one(self._audit.secret, subject.trajectory_id, cell.repeat, side.text)
         truth = {} if known is None else _truth(((fenced.text, known),))
         shown = self._shown(subject.task, {"response": fenced.text}, (side.text,), truth)
-        return shown._replace(changes=_changes({"response": side}))
+        return shown._replace(changes=_changes({"response": side}), too_long=fitted.too_long)
 
     def _shown(
         self, task: Task, responses: Mapping[str, str], inner: Sequence[str], truth: Mapping[str, Truth]
@@ -142,13 +159,14 @@ class Showing:
         about = _about(task)
         prompt = render(self.template, {**about, **responses})
         size = len(self._fixed.encode()) + len(prompt.user.encode("utf-8", "replace"))
-        most = self._spec.context_tokens
-        too_long = most is not None and tokens_of(self._fixed + prompt.user) + self._spec.max_tokens > most
-        return Shown(task.task_id, prompt, size, digest("shown", [about, *inner]), truth, too_long=too_long)
+        return Shown(task.task_id, prompt, size, digest("shown", [about, *inner]), truth)
 
 
-FENCE = "=" * 100
-"""As long as the lines around a transcript together, of which there are at most two."""
+EMPTY = {
+    f"response{suffix}": fence(f"RESPONSE{label}", "0" * 16, "").text
+    for suffix, label in (("", ""), ("_a", " A"), ("_b", " B"))
+}
+"""Fences around nothing, with the mark that takes most tokens."""
 
 
 def _about(task: Task) -> dict[str, str]:
@@ -183,4 +201,7 @@ def _changes(sides: Mapping[str, _Side]) -> str | None:
 
 def _truth(sides: Iterable[tuple[str, SideTruth]]) -> dict[str, Truth]:
     """By the transcript with its fence: two agents may have said the same, and only the fence is a side's own."""
-    return {template_hash(fenced): Truth(success=known.success, skill=known.skill) for fenced, known in sides}
+    return {
+        template_hash(fenced): Truth(success=known.success, skill=known.skill, family=family_of(known.model))
+        for fenced, known in sides
+    }

@@ -17,6 +17,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, Self, TypeVar
 from pydantic import Field, model_validator
 
 from misjudge_storage.types import Preference, Scale, UnscoredReason, Value
+from misjudge_tools.judging.forms import FormSpec
 from misjudge_tools.judging.patterns import group_count, last_match, last_of
 from misjudge_tools.judging.reply_text import TWICE, Fields, claims_in, is_whole, repaired, without_reasoning
 
@@ -27,7 +28,6 @@ TEXT_LIMIT: Final = 20_000
 """Characters, from the end of a reply, that a pattern sees."""
 
 _PAIR_KEYS: Final = ("reasons", "score_a", "score_b", "winner")
-_SATISFACTION_KEYS: Final = ("reason", "satisfaction")
 _TAG: Final = re.compile(rf"\[\[([^\[\]\n]{{1,{LABEL_LIMIT}}})\]\]")
 _NUMBER: Final = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
 
@@ -48,8 +48,9 @@ class ReplyForm(Value):
     """The form in which a judge states its verdict.
 
     - `json`: one object, see `pair_schema` and `satisfaction_schema`.
-    - `letter`: the whole reply is a label (satisfaction: a number).
-    - `tag`: the last `[[…]]` holds a label, by default those of MT-Bench and Arena-Hard (satisfaction: a number).
+    - `letter`: the whole reply is a label (of a form that scores: a number).
+    - `tag`: the last `[[…]]` holds a label, by default those of MT-Bench and Arena-Hard (of a form that scores: a
+      number).
     - `regex`: the one group of the last match of `pattern`, a Python `re` over the last 20,000 characters.
       What takes it longer than 0.2 s leaves the reply unscored.
 
@@ -98,7 +99,7 @@ class PairReading(NamedTuple):
 
 
 class SatisfactionReading(NamedTuple):
-    """A satisfaction reply, read: a `score` on the judge's raw scale, or None and why."""
+    """The reply of a form that scores, read: a `score` on the judge's raw scale, or None and why."""
 
     score: float | None = None
     reasons: str = ""
@@ -139,17 +140,21 @@ def read_pair(
 
 
 def read_satisfaction(
-    reply: str | None, form: ReplyForm, *, scale: Scale, truncated: bool = False, refused: bool = False
+    reply: str | None, form: ReplyForm, asked: FormSpec, *, truncated: bool = False, refused: bool = False
 ) -> SatisfactionReading:
-    """The score of a satisfaction reply; as `read_pair`, but in the text forms the label is a decimal number."""
+    """The score of a reply to a form that scores; as `read_pair`, but in the text forms the label is a decimal number.
+
+    A score that is not on the scale of `asked` leaves the reply unscored.
+    """
     if refused:
         return SatisfactionReading(unscored_reason="refused")
     outcome: SatisfactionReading | UnscoredReason
     if form.kind == "json":
-        outcome = _bind(reply or "", _SATISFACTION_KEYS, lambda fields: _satisfaction(fields, scale), truncated)
+        keys = (asked.reason_key, asked.score_key)
+        outcome = _bind(reply or "", keys, lambda fields: _satisfaction(fields, asked), truncated)
     else:
         slot = _slot(reply or "", form, truncated)
-        score = _score(_number(slot.text), scale)
+        score = _score(_number(slot.text), asked.scale)
         outcome = "parse_error" if score is None else SatisfactionReading(score, slot.reasons)
     if isinstance(outcome, SatisfactionReading):
         return outcome
@@ -162,9 +167,10 @@ def pair_schema(scale: Scale) -> dict[str, Any]:
     return _schema(_PAIR_KEYS, {"type": "string"}, _score_schema(scale), _score_schema(scale), winner)
 
 
-def satisfaction_schema(scale: Scale) -> dict[str, Any]:
-    """JSON schema of a satisfaction reply: the reason, then the score on the raw scale."""
-    return _schema(_SATISFACTION_KEYS, {"type": "string"}, _score_schema(scale))
+def satisfaction_schema(asked: FormSpec) -> dict[str, Any]:
+    """JSON schema of a reply to a form that scores: the reason, then the score on the raw scale."""
+    score = _score_schema(asked.scale, "integer" if asked.whole_scores else "number")
+    return _schema((asked.reason_key, asked.score_key), {"type": "string"}, score)
 
 
 def _bind(
@@ -199,11 +205,12 @@ def _pair(fields: Fields, scale: Scale) -> PairReading | UnscoredReason:
     return PairReading(winner, a, b, _text(fields.get("reasons")), contradicts_scores=_contradicts(winner, a, b, scale))
 
 
-def _satisfaction(fields: Fields, scale: Scale) -> SatisfactionReading | UnscoredReason:
-    if fields["satisfaction"] is TWICE:
+def _satisfaction(fields: Fields, asked: FormSpec) -> SatisfactionReading | UnscoredReason:
+    stated = fields[asked.score_key]
+    if stated is TWICE:
         return "conflict"
-    score = _score(fields["satisfaction"], scale)
-    return "parse_error" if score is None else SatisfactionReading(score, _text(fields.get("reason")))
+    score = _score(stated, asked.scale)
+    return "parse_error" if score is None else SatisfactionReading(score, _text(fields.get(asked.reason_key)))
 
 
 def _slot(reply: str, form: ReplyForm, truncated: bool) -> _Slot:
@@ -269,6 +276,6 @@ def _schema(keys: Sequence[str], *types: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _score_schema(scale: Scale) -> dict[str, Any]:
+def _score_schema(scale: Scale, kind: Literal["number", "integer"] = "number") -> dict[str, Any]:
     limits = {"minimum": scale.low, "maximum": scale.high}
-    return {"type": "number"} | {name: limit for name, limit in limits.items() if limit is not None}
+    return {"type": kind} | {name: limit for name, limit in limits.items() if limit is not None}

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 from typing import NamedTuple, TypeVar
 
-from misjudge_storage import judging_records, leases, planned_pairs, run_progress, run_records
+from misjudge_storage import leases, planned_pairs, run_progress, run_records
 from misjudge_storage.engine import Store
 from misjudge_storage.errors import GatewayError, RunStopped
 from misjudge_storage.judging_records import CellResult
@@ -26,6 +26,7 @@ from misjudge_tools.judging.showing import Shown
 from misjudge_tools.results import LIMIT_REACHED, record_uri
 from misjudge_tools.runs.budget import Budget, Estimate, Ledger, Refusal, Spent, refuse_unpriced
 from misjudge_tools.runs.episode_room import EpisodeRoom, EpisodeUse, NoRoom
+from misjudge_tools.runs.escalating import Escalating
 from misjudge_tools.runs.feed import Feed, Work
 from misjudge_tools.runs.outage import GatewayOutage, StoreOutage
 from misjudge_tools.runs.paid import Leave, LimitReached, Paid, RunEnding
@@ -53,12 +54,15 @@ class Ended(NamedTuple):
 
 
 class Sitting(NamedTuple):
-    """One time that a run is worked on: under which lease, until `stop`, from where on, and which of its cells."""
+    """One time that a run is worked on: under which lease, until `stop`, from where on, after how many replies of its
+    own, and which of its cells.
+    """
 
     run: RunRow
     lease: Lease
     stop: asyncio.Event
     before: run_progress.Progress
+    replies: int
     only_failed: bool = False
 
 
@@ -71,14 +75,22 @@ class Execution:
         self._session = session
         self._run = sitting.run
         self._lease = sitting.lease
-        self._store_results = partial(judging_records.store_results, lease=sitting.lease)
+        self._escalating = Escalating(self._run, self._lease)
+        self._store_results = self._escalating.store
         self._stop = sitting.stop
-        self._feed = Feed(store, session, self._run, self._stop, only_failed=sitting.only_failed)
+        self._feed = Feed(
+            store,
+            session,
+            self._run,
+            self._stop,
+            only_failed=sitting.only_failed,
+            elsewhere=self._escalating.elsewhere,
+        )
         self._before = sitting.before
         self._ledger = ledger
         self._gateway_outage = GatewayOutage(clock, self._stop, self._note)
         self._store_outage = StoreOutage(clock, self._pause)
-        self._replies = _FirstReplies(self._run.audit, self._before.done)
+        self._replies = _FirstReplies(self._run.audit, sitting.replies)
         self._trouble: Exception | None = None
         self._limit: str | None = None
         self._room = EpisodeRoom(ledger, clock)
@@ -91,20 +103,40 @@ class Execution:
         """Work until the plan is done, a limit is reached or the run is stopped. Raises what ended it early."""
         made = partial(planned_pairs.make_pairs, run_id=self._run.run_id)
         await self._store_outage.persist(lambda: self._write(made))
-        async with asyncio.TaskGroup() as group:
-            for _ in range(min(self._session.concurrency, self._before.total - self._before.done)):
-                group.create_task(self._do_cells())
-        after = await asyncio.to_thread(self._progress)
-        if self._trouble is not None and after.done < after.total:
+        await self._catch_up()
+        await self._do_all()
+        while self._trouble is None and await self._catch_up():  # another run has stored what a pair lacked
+            await self._do_all()
+        after, elsewhere = await asyncio.to_thread(self._after)
+        if self._trouble is not None and (after.done < after.total or elsewhere):
             raise self._trouble
-        return self._ended(after)
+        return self._ended(after, elsewhere)
 
-    def _progress(self) -> run_progress.Progress:
+    async def _catch_up(self) -> bool:
+        """Whether cells came to the run from what others have stored."""
+        if not self._escalating.may_add:
+            return False
+        added = await self._store_outage.persist(lambda: self._write(self._escalating.catch_up))
+        if added:
+            self._feed.added()
+        return added > 0
+
+    async def _do_all(self) -> None:
+        open_cells = self._before.total - self._before.done
+        at_once = self._session.concurrency
+        async with asyncio.TaskGroup() as group:
+            for _ in range(at_once if self._escalating.may_add else min(at_once, open_cells)):
+                group.create_task(self._do_cells())
+
+    def _after(self) -> tuple[run_progress.Progress, bool]:
+        """How far the run is, and whether another one asks what follows here."""
         with self._store.read() as connection:
-            return run_progress.progress(connection, self._run.run_id)
+            now = run_progress.progress(connection, self._run.run_id)
+            elsewhere = self._escalating.left_elsewhere(connection)
+        return now, elsewhere or (self._feed.left_out and now.done < now.total)
 
-    def _ended(self, now: run_progress.Progress) -> Ended:
-        if now.done == now.total:
+    def _ended(self, now: run_progress.Progress, elsewhere: bool) -> Ended:
+        if now.done == now.total and not elsewhere:
             return Ended("done", None)
         if self._last_loss is not None and now.done == self._before.done and not self._stop.is_set():
             # Whatever limit it came to: a higher one is not what helps.
@@ -120,11 +152,14 @@ class Execution:
         if self._left_out:
             left = f"{LIMIT_REACHED}max_usd_per_task is used up for {len(self._left_out)} of the tasks"
             return Ended("cancelled", f"{left}; {now.done} of {now.total} cells are done. Go on with a higher limit.")
+        return Ended("cancelled", self._why_left(elsewhere))
+
+    def _why_left(self, elsewhere: bool) -> str:
         if self._feed.waits:
-            return Ended(
-                "cancelled", "what is left waits for episodes that another run makes; resume it after that one"
-            )
-        return Ended("cancelled", "the cells that had failed are done; resume it for the others")
+            return "what is left waits for episodes that another run makes; resume it after that one"
+        if elsewhere:
+            return "what is left is asked by another run; resume it after that one"
+        return "the cells that had failed are done; resume it for the others"
 
     def _sample(self, now: run_progress.Progress) -> str:
         """What the cells that are done stand for."""
@@ -162,6 +197,8 @@ class Execution:
             elif work.reply is not None:
                 judge = self._session.judge_of(work.cell)
                 await self._save(work.cell, judge.serve(work.cell, work.shown, work.reply))
+            elif work.shown.too_long:
+                await self._save(work.cell, self._session.judge_of(work.cell).overflow(work.cell))
             else:
                 await self._judge(work, work.shown)
         except LimitReached as reached:
@@ -174,7 +211,7 @@ class Execution:
         judge = self._session.judge_of(work.cell)
         estimate = UNKNOWN if self._ledger.unlimited else judge.estimate(shown)
         await self._room.beside()
-        async with self._leave("judge", work.task_id, estimate) as leave:
+        async with self._leave("judge" if work.cell.variant is None else "probe", work.task_id, estimate) as leave:
             judged = await judge.ask(work.cell, shown)
             leave.used = judged.used
             # Before it is settled: whoever waits for its room must see what became of it.
@@ -250,6 +287,8 @@ class Execution:
         )
         log.debug("cell stored", extra={"run": self._run.run_id, "cell": cell.cell_id})
         self._feed.arrived(kept.subjects)
+        if kept.added:
+            self._feed.added()
         if not kept.held:
             self._end(RunStopped(f"Run {self._run.run_id}: {TAKEN_OVER}."))
 

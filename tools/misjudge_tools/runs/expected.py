@@ -123,22 +123,29 @@ def _of_judge(deps: Deps, audit: str, judge: JudgingSpec, cells: Sequence[Planne
     mine = [cell for cell in cells if cell.actor_id == fingerprint]
     pricing = pricing_of(judge, deps.models)
     most = about = None
+    sizes = None
     if pricing.known and live:
         sides = 2 if judge.form == "pairwise" else 1
         sent = sides * 2 * USUAL_REPLIES * USUAL_TOKENS
         one = pricing.of(sent, USUAL_TOKENS).usd
         about = None if one is None else one * len(mine)
-    elif pricing.known:
-        most = _most_cost(deps, judge, pricing, audit, mine)
+    elif not live and (pricing.known or judge.context_tokens is not None):
+        sizes = _sent(deps, judge, audit, mine)
+    if pricing.known and sizes is not None:
+        # A tokenizer never makes more tokens than bytes.
+        most = sum(pricing.of(size, judge.max_tokens).usd or 0.0 for size in sizes)
     return RolePlan(
-        role="judge", model=label_of(judge), form=judge.form, calls=len(mine), most_cost=most, about_cost=about
+        role="probe" if any(cell.variant is not None for cell in mine) else "judge",
+        model=label_of(judge),
+        form=judge.form,
+        calls=len(mine) if sizes is None else len(sizes),
+        most_cost=most,
+        about_cost=about,
     )
 
 
-def _most_cost(
-    deps: Deps, judge: JudgingSpec, pricing: Pricing, audit: str, cells: Sequence[PlannedCell]
-) -> float | None:
-    """USD for asking each once and getting the longest reply; a tokenizer never makes more tokens than bytes.
+def _sent(deps: Deps, judge: JudgingSpec, audit: str, cells: Sequence[PlannedCell]) -> list[int] | None:
+    """Bytes of each request that will be sent: what the judge's context cannot take is not.
 
     None where what is judged comes with the request and is not stored yet.
     """
@@ -150,4 +157,4 @@ def _most_cost(
         ]
     except (NotFound, KeyError):
         return None
-    return sum(pricing.of(one.size, judge.max_tokens).usd or 0.0 for one in shown)
+    return [one.size for one in shown if not one.too_long]

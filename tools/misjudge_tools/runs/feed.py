@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
+
+from sqlalchemy import Connection
 
 from misjudge_storage import run_records
 from misjudge_storage.engine import Store
@@ -19,6 +21,8 @@ from misjudge_tools.judging.showing import Shown
 from misjudge_tools.runs.run_session import RunSession
 
 CHUNK = 256
+Elsewhere = Callable[[Connection, Sequence[PlannedCell]], Collection[str]]
+"""Which of some cells are left to another run."""
 
 
 class Work(NamedTuple):
@@ -33,17 +37,32 @@ class Work(NamedTuple):
     asked: int = 0
 
 
+def nowhere(connection: Connection, cells: Sequence[PlannedCell]) -> Collection[str]:
+    """No cell is left to another run."""
+    return ()
+
+
 class Feed:
     """Gives each open cell of the run to one worker, which says when it is finished with it."""
 
     def __init__(
-        self, store: Store, session: RunSession, run: RunRow, stop: asyncio.Event, *, only_failed: bool
+        self,
+        store: Store,
+        session: RunSession,
+        run: RunRow,
+        stop: asyncio.Event,
+        *,
+        only_failed: bool,
+        elsewhere: Elsewhere = nowhere,
     ) -> None:
         self._store = store
         self._session = session
         self._run = run
         self._stop = stop
         self._only_failed = only_failed
+        self._elsewhere = elsewhere
+        self.left_out = False
+        """Whether cells were left to another run."""
         self._changed = asyncio.Condition()
         self._ready: deque[Work] = deque()
         self._unshown: deque[PlannedCell] = deque()
@@ -52,6 +71,7 @@ class Feed:
         self._in_work = 0
         self._last = 0
         self._read_all = False
+        self._more = False
         self._ended = False
         self._judging_only = False
 
@@ -80,6 +100,10 @@ class Feed:
         for subject in subjects:
             self._unshown.extend(self._waiting.pop(subject, ()))
 
+    def added(self) -> None:
+        """Cells have come to the run behind its last one."""
+        self._read_all, self._more = False, True
+
     async def next(self) -> Work | None:
         """The next cell, to be followed by `finished`; None when none is left, or none is to be begun."""
         async with self._changed:
@@ -105,10 +129,14 @@ class Feed:
 
     async def _read_on(self) -> None:
         self._come.clear()
-        cells, stored = await asyncio.to_thread(self._load)
+        self._more = False
+        cells, stored, elsewhere = await asyncio.to_thread(self._load)
         stored |= self._come  # what was stored while the store was read
-        self._read_all = not cells
+        self._read_all = not cells and not self._more
+        self.left_out = self.left_out or bool(elsewhere)
         for cell in cells:
+            if cell.cell_id in elsewhere:
+                continue
             subject = cell.pair_id or cell.trajectory_id
             if subject is None and self._judging_only:
                 continue
@@ -119,16 +147,17 @@ class Feed:
             else:
                 self._waiting.setdefault(subject, []).append(cell)
 
-    def _load(self) -> tuple[list[PlannedCell], set[str]]:
-        """The next cells, and which of their subjects are stored."""
+    def _load(self) -> tuple[list[PlannedCell], set[str], Collection[str]]:
+        """The next cells, which of their subjects are stored, and which of them are left to another run."""
         with self._store.read() as connection:
             cells = run_records.pending(connection, self._run.run_id, self._last, CHUNK, only_failed=self._only_failed)
             pairs = [cell.pair_id for cell in cells if cell.pair_id is not None]
             trajectories = [cell.trajectory_id for cell in cells if cell.trajectory_id is not None]
             stored = stored_subjects(connection, self._run.audit_id, pairs, trajectories)
+            elsewhere = self._elsewhere(connection, cells)
         if cells:
             self._last = cells[-1].seq
-        return cells, stored
+        return cells, stored, elsewhere
 
     async def _show(self) -> None:
         """Judging goes before further rollouts, so that a run that ends early has judged what it has."""

@@ -15,10 +15,11 @@ from misjudge_tools.deps import Deps
 from misjudge_tools.interchange.confinement import refuse_outside
 from misjudge_tools.interchange.text_files import prompt_in
 from misjudge_tools.judging.choice import JudgingSpec, choose_judge, judge_of, label_of
+from misjudge_tools.judging.forms import FORMS
 from misjudge_tools.profiles import PromptText
 from misjudge_tools.requests import AskingRequest, JudgingRequest
 from misjudge_tools.runs.plan import OrdersOf, balanced_orders, both_orders, fixed_order
-from misjudge_tools.runs.spec import Cascade
+from misjudge_tools.runs.spec import Cascade, orders_in
 
 
 def asked_judge(request: AskingRequest, form: Form, deps: Deps, *, reuse: bool = False) -> JudgingSpec:
@@ -67,10 +68,15 @@ def own_prompt_of(request: AskingRequest, roots: Sequence[Path] | None) -> Promp
     return prompt_in(path, f"{path.name} (prompt)")
 
 
-def asked_cascade(request: JudgingRequest) -> Cascade | None:
-    """The cascade of a request, if it asks for one. Raises InvalidInput for one without a panel."""
+def asked_cascade(request: JudgingRequest, form: Form) -> Cascade | None:
+    """The cascade of a request, if it asks for one. Raises InvalidInput for one without a panel, or of another form."""
     if not request.cascade:
         return None
+    if not FORMS[form].compares:
+        raise InvalidInput(
+            f"A cascade goes by verdicts on pairs, and {form} is judged of single trajectories. Leave cascade out to "
+            "ask every judge of the panel, or use form=pairwise."
+        )
     if not request.panel:
         raise InvalidInput("A cascade needs a panel to ask where the judge is not clear: name it (--panel MODEL).")
     return Cascade(margin=request.margin)
@@ -84,5 +90,5 @@ def asked_orders(
         return both_orders
     if request.orders == "fixed":
         return fixed_order
-    known = run_records.planned_orders(connection, audit)
-    return balanced_orders(seed, pair_ids, request.repeats, known)
+    before = [run.run_id for run in run_records.list_runs(connection, audit) if orders_in(run.request_json) == "random"]
+    return balanced_orders(seed, pair_ids, run_records.planned_orders(connection, before))

@@ -22,7 +22,7 @@ from misjudge_tools.judging.forms import FORMS
 from misjudge_tools.requests import RunPairRequest
 from misjudge_tools.runs.judges import asked_cascade, asked_judge, asked_judges, asked_orders
 from misjudge_tools.runs.plan import OrdersOf, pair_cells, trajectory_cells
-from misjudge_tools.runs.planning import Plan
+from misjudge_tools.runs.planning import Plan, in_cascade
 from misjudge_tools.runs.recorded import recorded_records, sides_of
 from misjudge_tools.runs.rollout_plan import (
     Bucket,
@@ -262,8 +262,8 @@ def _assembled(
     orders = _orders(request, deps, audit, seed, pairs, tasks)
     cells = list(_cells(audit, judges, request.repeats, pairs, sides, made, tasks, orders))
     rollouts = None if cast is None or not cast.agents else _spec(request, cast)
-    spec = RunSpec(judges=judges, rollouts=rollouts, cascade=asked_cascade(request))
-    return Plan(spec, cells, records, pairs, cast)
+    spec = RunSpec(judges=judges, rollouts=rollouts, cascade=asked_cascade(request, "pairwise"), orders=request.orders)
+    return in_cascade(deps.store, request.audit, Plan(spec, cells, records, pairs, cast))
 
 
 def _orders(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from misjudge_storage.hashing import digest
 from misjudge_storage.judging_records import Subject
@@ -51,29 +51,28 @@ def fixed_order(pair_id: str, repeat: int) -> Sequence[Order]:
     return ORDERS[:1]
 
 
-def balanced_orders(
-    seed: int, pair_ids: Sequence[str], repeats: int, known: Mapping[tuple[str, int], Order]
-) -> OrdersOf:
+def balanced_orders(seed: int, pair_ids: Iterable[str], known: Mapping[tuple[str, int], Order]) -> OrdersOf:
     """One order a pair and repeat: of every two pairs that follow each other one is shown A first and one B first.
 
     A coin of the audit's seed says which; a pair's next repeat is shown the other way round. `known` are orders that
-    were planned before, which stay. The judge has no say in it: a second judge sees what the first one saw.
+    were planned before, by (pair, repeat), which stay and are balanced, too. The judge has no say in it: a second judge
+    sees what the first one saw.
     """
-    chosen = dict(known)
-    for repeat in range(repeats):
-        for start in range(0, len(pair_ids), 2):
-            block = pair_ids[start : start + 2]
-            first = ORDERS[int(digest("coin", [seed, block[0]])[-1], 16) % 2]
-            for pair_id in block:
-                other = next((chosen[key] for key in _beside(pair_id, repeat, block) if key in chosen), None)
-                chosen.setdefault((pair_id, repeat), first if other is None else OPPOSITE[other])
-    return lambda pair_id, repeat: (chosen[pair_id, repeat],)
+    first = {pair_id: _flipped(order, repeat) for (pair_id, repeat), order in known.items()}
+    surplus = sum(_WEIGHT[order] for order in first.values())
+    for pair_id in pair_ids:
+        if pair_id not in first:
+            coin = int(digest("coin", [seed, pair_id])[-1], 16) % 2
+            first[pair_id] = ORDERS[int(surplus > 0) if surplus else coin]
+            surplus += _WEIGHT[first[pair_id]]
+    return lambda pair_id, repeat: (_flipped(first[pair_id], repeat),)
 
 
-def _beside(pair_id: str, repeat: int, block: Sequence[str]) -> Iterator[tuple[str, int]]:
-    """What a pair is to be shown otherwise than: its own last repeat, else the other pair of its block."""
-    yield pair_id, repeat - 1
-    yield from ((other, repeat) for other in block if other != pair_id)
+_WEIGHT: Mapping[Order, int] = {"AB": 1, "BA": -1}
+
+
+def _flipped(order: Order, times: int) -> Order:
+    return OPPOSITE[order] if times % 2 else order
 
 
 def in_random_order(seed: int, subjects: Sequence[Subject]) -> list[str]:

@@ -19,9 +19,12 @@ from misjudge_storage.run_records import PlannedCell, RunRow
 from misjudge_storage.types import Record
 from misjudge_tools.deps import Deps
 from misjudge_tools.judging.choice import judge_of
-from misjudge_tools.requests import JudgingRequest, Limits
+from misjudge_tools.requests import AskingRequest, Limits
 from misjudge_tools.results import RolePlan, RunReport
 from misjudge_tools.runs.budget import Budget, refuse_unpriced
+from misjudge_tools.runs.cascade import terms_of
+from misjudge_tools.runs.cascade_plan import beside_run, following_cells, kept_cells, parted
+from misjudge_tools.runs.cascade_report import planned_cascade
 from misjudge_tools.runs.expected import expected_use, most_paid_calls, pricings_of
 from misjudge_tools.runs.plan import minus_stored
 from misjudge_tools.runs.rollout_plan import Cast
@@ -34,7 +37,8 @@ FREE_CALLS = 200
 class Plan(NamedTuple):
     """What a run is to do: its cells in order. `records` come with the request, `pairs` are made as it goes.
 
-    `cast` is who makes its rollouts, None where it makes none.
+    `cast` is who makes its rollouts, None where it makes none. `possible` are the panel's cells of a cascade that may
+    follow from what the first judge says.
     """
 
     spec: RunSpec
@@ -42,6 +46,7 @@ class Plan(NamedTuple):
     records: Sequence[Record] = ()
     pairs: Sequence[Row] = ()
     cast: Cast | None = None
+    possible: Sequence[PlannedCell] = ()
 
 
 class PlannedRun(NamedTuple):
@@ -56,7 +61,17 @@ def budget_of(limits: Limits) -> Budget:
     return Budget.model_validate({name: getattr(limits, name) for name in Budget.model_fields})
 
 
-def planned_report(deps: Deps, operation: str, request: JudgingRequest, plan: Plan) -> RunReport:
+def in_cascade(store: Store, audit: str, plan: Plan) -> Plan:
+    """A plan with every judge's cells; where it is a cascade, what its panel may be spared is no more than possible."""
+    terms = terms_of(plan.spec)
+    if terms is None:
+        return plan
+    with store.read() as connection:
+        cells, possible = parted(connection, audit_id(audit), terms, plan.cells, plan.pairs)
+    return plan._replace(cells=cells, possible=possible)
+
+
+def planned_report(deps: Deps, operation: str, request: AskingRequest, plan: Plan) -> RunReport:
     """The answer to a dry run: the calls by role, and what they cost where the price is known.
 
     Raises InvalidInput for a limit that cannot be kept.
@@ -66,8 +81,10 @@ def planned_report(deps: Deps, operation: str, request: JudgingRequest, plan: Pl
     with deps.store.read() as connection:
         _refuse_other_setups(connection, audit_id(request.audit), plan)
         refuse_other_pairs(connection, plan.pairs)
-    open_cells = minus_stored(plan.cells, stored_cells(deps.store, plan.cells))
-    roles = expected_use(deps, request.audit, plan.spec, plan.cast, open_cells)
+        cascade = planned_cascade(connection, audit_id(request.audit), plan.spec, plan.cells, plan.pairs)
+    stored = stored_cells(deps.store, [*plan.cells, *plan.possible])
+    open_cells, possible = minus_stored(plan.cells, stored), minus_stored(plan.possible, stored)
+    roles = expected_use(deps, request.audit, plan.spec, plan.cast, [*open_cells, *possible])
     return RunReport(
         run="",
         audit=request.audit,
@@ -79,6 +96,7 @@ def planned_report(deps: Deps, operation: str, request: JudgingRequest, plan: Pl
         plan=roles,
         most_cost=_total(roles),
         limits=budget.model_dump(exclude_none=True),
+        cascade=cascade,
         simulated=run_marks(plan.spec) is not None,
         next="call again without dry_run",
     )
@@ -101,7 +119,13 @@ def stored_cells(store: Store, plan: Sequence[PlannedCell]) -> set[str]:
         return judging_records.stored_cells(connection, [cell.cell_id for cell in plan])
 
 
-def store_plan(deps: Deps, operation: str, request: JudgingRequest, plan: Plan, seed: int = 0) -> PlannedRun:
+def asked_cells(store: Store, plan: Plan) -> list[PlannedCell]:
+    """The cells of a plan, with those of a cascade's panel that came to be asked."""
+    asked = stored_cells(store, plan.possible)
+    return [*plan.cells, *(cell for cell in plan.possible if cell.cell_id in asked)]
+
+
+def store_plan(deps: Deps, operation: str, request: AskingRequest, plan: Plan, seed: int = 0) -> PlannedRun:
     """Store the run of this plan minus what is stored, with the records that the request itself gave, all or nothing.
 
     A `request_key` that is known attaches to its run. `seed` is that of an audit that is begun with this run.
@@ -110,17 +134,21 @@ def store_plan(deps: Deps, operation: str, request: JudgingRequest, plan: Plan, 
     audit, budget = audit_id(request.audit), budget_of(request)
     _refuse_unpriced(deps, plan, budget)
     with deps.store.write() as connection:
-        stored = judging_records.stored_cells(connection, [cell.cell_id for cell in plan.cells])
-        cells = minus_stored(plan.cells, stored)
+        stored = judging_records.stored_cells(connection, [cell.cell_id for cell in (*plan.cells, *plan.possible)])
+        already = sum(cell.cell_id in stored for cell in plan.cells)
+        kept = kept_cells(plan.spec, plan.cells)
+        cells: Sequence[PlannedCell] = minus_stored(plan.cells, stored - kept)
         known = None if request.request_key is None else run_records.run_with_key(connection, request.request_key)
         if known is not None:
             return _attach(connection, known, operation, plan, cells, budget)
         for run_id in run_records.runs_under_way(connection, audit):
-            theirs = run_records.cell_ids(connection, run_id)
-            if cells and all(cell.cell_id in theirs for cell in cells):
-                return PlannedRun(run_id, len(stored))  # the same work is under way: attach, do not pay twice
-            cells = minus_stored(cells, theirs)
-        _refuse_unbounded(plan, cells, budget)
+            left = beside_run(connection, run_id, plan.spec, cells)
+            if cells and not left:
+                return PlannedRun(run_id, already)  # the same work is under way: attach, do not pay twice
+            cells = left
+        pair_ids = {cell.pair_id for cell in cells}
+        possible = [cell for cell in plan.possible if cell.pair_id in pair_ids]
+        _refuse_unbounded(plan, minus_stored([*cells, *possible], stored), budget)
         ensure_audit(connection, request.audit, seed)
         _refuse_other_setups(connection, audit, plan)
         ingest(connection, audit, operation, plan.records)
@@ -136,7 +164,7 @@ def store_plan(deps: Deps, operation: str, request: JudgingRequest, plan: Plan, 
             budget_json=budget_json(budget),
         )
         plan_pairs(connection, run_id, plan.pairs)
-        return PlannedRun(run_id, len(stored))
+        return PlannedRun(run_id, already)
 
 
 def _refuse_other_setups(connection: Connection, audit: str, plan: Plan) -> None:
@@ -168,7 +196,7 @@ def _refuse_unbounded(plan: Plan, cells: Sequence[PlannedCell], budget: Budget) 
     """Raises InvalidInput for a large plan to a paid gateway without a ceiling."""
     planned = most_paid_calls(plan.spec, plan.cast, cells)
     if planned > FREE_CALLS and budget.max_calls is None and budget.max_usd is None:
-        up_to = "up to " if plan.cast is not None else ""
+        up_to = "up to " if plan.cast is not None or plan.possible else ""
         raise InvalidInput(
             f"This takes {up_to}{planned} calls to a gateway that may cost money. Call again with max_calls={planned} "
             f"(--max-calls {planned}) or max_usd, or with dry_run=true (--dry-run) to see the plan."
@@ -189,7 +217,8 @@ def _attach(
         set_limits(connection, run, budget)
     mine = run_records.cell_ids(connection, run_id)
     same = run.operation == operation and read_spec(run.request_json, run.run_id) == plan.spec
-    if not same or any(cell.cell_id not in mine for cell in open_cells):
+    expected = mine | following_cells(plan.spec, open_cells)
+    if not same or any(cell.cell_id not in expected for cell in open_cells):
         raise Conflict(
             f"This request_key belongs to run {run_id}, which has another plan. Use a new key, or leave it out."
         )

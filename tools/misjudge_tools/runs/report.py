@@ -20,6 +20,8 @@ from misjudge_storage.run_records import RunRow
 from misjudge_storage.tables import utc_now
 from misjudge_tools.deps import Deps
 from misjudge_tools.results import ErrorSeen, RoleUse, RunReport, StageDone, VerdictShown
+from misjudge_tools.runs.cascade_report import cascade_report
+from misjudge_tools.runs.escalating import unasked
 from misjudge_tools.runs.spec import judges_named, read_spec, run_marks
 
 OPEN_STATES = frozenset({"queued", "running"})
@@ -42,7 +44,8 @@ def _report(connection: Connection, run: RunRow) -> RunReport:
     spent = run_progress.spent(connection, run.run_id)
     errors = run_progress.recent_errors(connection, run.run_id)
     # Another run may have stored the last of its cells: then nothing is left to resume.
-    ended = progress.done == progress.total and run.state in RESUMABLE and run.state != "queued"
+    over = progress.done == progress.total and run.state in RESUMABLE and run.state != "queued"
+    ended = over and not unasked(connection, run)
     working = run.state == "running"
     spec = read_spec(run.request_json, run.run_id)
     return RunReport(
@@ -62,6 +65,7 @@ def _report(connection: Connection, run: RunRow) -> RunReport:
         unscored=run_progress.unscored(connection, run.run_id),
         failed=0 if working or ended else len(run_progress.failed_cells(connection, run.run_id)),
         errors=tuple(_error(group) for group in errors),
+        cascade=cascade_report(connection, run, spec),
         simulated=run_marks(spec) is not None,
         reason=None if ended else run.note if working else run.reason,
         next=None if ended else _next_step(run),

@@ -9,6 +9,7 @@ from pydantic import Field, ValidationError
 from misjudge_storage.errors import InvalidInput
 from misjudge_storage.types import Name, Value
 from misjudge_tools.judging.choice import JudgingSpec, label_of
+from misjudge_tools.requests import Orders
 from misjudge_tools.results import MARK, MARK_EPISODES, marks
 
 
@@ -49,11 +50,12 @@ class Cascade(Value):
 
 
 class RunSpec(Value):
-    """The judges that a run asks, and the rollouts that it makes before."""
+    """The judges that a run asks, in which `orders` of a pair, and the rollouts that it makes before."""
 
     judges: tuple[JudgingSpec, ...] = ()
     rollouts: RolloutSpec | None = None
     cascade: Cascade | None = None
+    orders: Orders = "both"
 
 
 def run_marks(spec: RunSpec) -> str | None:
@@ -71,6 +73,14 @@ def read_spec(stored: str, run_id: str) -> RunSpec:
         raise InvalidInput(
             f"What run {run_id} was to do cannot be read: it was changed, or another version wrote it. Begin it anew."
         ) from None
+
+
+def orders_in(stored: str) -> Orders | None:
+    """The orders of a stored run, None where they cannot be read."""
+    try:
+        return RunSpec.model_validate_json(stored).orders
+    except ValidationError:
+        return None
 
 
 def judges_named(spec: RunSpec) -> str:

@@ -21,6 +21,7 @@ from misjudge_storage.errors import MisjudgeError, RunStopped
 from misjudge_storage.leases import Lease
 from misjudge_storage.run_records import RunRow
 from misjudge_tools.gateway.clock import Clock, SystemClock
+from misjudge_tools.runs.escalating import unasked
 from misjudge_tools.runs.execution import TAKEN_OVER, Ended, Execution, Sitting, ledger_of
 from misjudge_tools.runs.run_session import RunSession
 
@@ -153,10 +154,12 @@ class Worker:
         with self._store.read() as connection:
             run = run_records.read_run(connection, run_id)
             before = run_progress.progress(connection, run_id)
-        if before.done == before.total:
+            replies = min(before.done, run_progress.calls_made(connection, run_id))
+            follows = unasked(connection, run)
+        if before.done == before.total and not follows:
             return Ended("done", None)
         async with self._open_session(run) as session:
-            sitting = Sitting(run, active.lease, active.stop, before, only_failed)
+            sitting = Sitting(run, active.lease, active.stop, before, replies, only_failed)
             ledger = await asyncio.to_thread(ledger_of, self._store, run, session, self._clock)
             active.execution = Execution(self._store, session, sitting, ledger, self._clock)
             ended = await active.execution.carry_out()

@@ -35,9 +35,14 @@ def misselection(
     `pairs` are numbers of pairs, the latter of those whose gold is known.
     """
     single = clustered_rate(calls, level)
-    pairwise = clustered_rate(decided, level)
     return Misselection(
         **single.model_dump(),
-        decided=DecidedRate(**pairwise.model_dump(), coverage=decided.n / decidable if decidable else None),
+        decided=decided_rate(decided, decidable, level),
         all_pairs_rate=decided.k / pairs if pairs else None,
     )
+
+
+def decided_rate(decided: ClusterSums, decidable: int, level: float = LEVEL) -> DecidedRate:
+    """Wrong pairs among the decided ones of `decidable` pairs, clusters being tasks."""
+    rate = clustered_rate(decided, level)
+    return DecidedRate(**rate.model_dump(), coverage=decided.n / decidable if decidable else None)

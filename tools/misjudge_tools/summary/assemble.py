@@ -6,17 +6,46 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from misjudge_storage.summary_values import Group, GroupCounts, JudgeFacts
+from misjudge_storage.types import Form
 from misjudge_tools.stats.rates import NoData
 from misjudge_tools.summary import sections as make
 from misjudge_tools.summary.counts import AuditCounts, added
-from misjudge_tools.summary.values import AgentOutcome, Bucket, PairCounts, Sections
+from misjudge_tools.summary.panel_section import panel_reasons, panel_section
+from misjudge_tools.summary.probes import probes_of
+from misjudge_tools.summary.values import (
+    AgentOutcome,
+    Bucket,
+    PairCounts,
+    PanelSection,
+    ProbesSection,
+    SatisfactionSection,
+    Sections,
+)
 
 T = TypeVar("T")
 SEVERAL = NoData(why="There are several judges or subsets: see each under judges, or choose one with judge=LABEL.")
 NO_JUDGE = NoData(why="No judge is stored. Judge the audit, or import verdicts.")
 NO_PAIRS = NoData(why="This judge judged no pair. Judge pairs (form=pairwise), or import verdicts.")
+ONE_ORDER = NoData(
+    why="No pair has both orders scored, so flips cannot be seen. Judge with orders=both (--orders both) to see them."
+)
 ONCE = NoData(why="The agents stand once, at the top. Their satisfaction by this judge: choose it with judge=LABEL.")
+NO_PANEL = NoData(why="A panel is two judges of pairs or more: judge the pairs with another one, too.")
+PANEL_ONCE = NoData(why="The panel stands at the top of a summary of all judges.")
 WHOLE_ONLY = NoData(why="Given for the judge as a whole, not by subset.")
+
+
+NOT_JUDGED: Mapping[Form, NoData] = {
+    "satisfaction": NoData(
+        why="No satisfaction was judged. Judge with form=satisfaction, gate or proxy, or import scores of trajectories."
+    ),
+    "gate": NoData(why="No gate was judged (form=gate)."),
+    "proxy": NoData(why="No proxy was judged (form=proxy)."),
+}
+SATISFACTION_FORMS: tuple[Form, ...] = ("satisfaction", "gate", "proxy")
+"""The forms that score one trajectory. The first one that is there says whether an agent's episodes satisfied."""
+RANKING_FORMS: tuple[Form, ...] = ("gate", "satisfaction")
+"""The first one that is there ranks the agents by its mean score."""
 
 
 class Entry(NamedTuple):
@@ -43,33 +72,37 @@ def judge_sections(counts: AuditCounts, entry: Entry, *, beside: bool = False) -
     `beside`: it is one of several that stand side by side, and what belongs to the audit stands above them.
     """
     mine = {judge.form: judge for judge in counts.judges if judge.label == entry.judge}
-    paired, scored = mine.get("pairwise"), mine.get("satisfaction")
+    paired = mine.get("pairwise")
+    satisfied_by = next((mine[form] for form in SATISFACTION_FORMS if form in mine), None)
     ids = {judge.judge_id for judge in mine.values()}
     alone = len(ids) == len(counts.judges)
     uses = [use for use in counts.uses if use.judge_id in ids or (alone and use.judge_id is None)]
     group = _pooled(counts.groups, paired, entry.subset)
     whole = entry.subset is None
     say = _Reasons()
+    if group is not None and not group.measures["flips"].n:
+        say.why("consistency.flip_rate", ONE_ORDER)
     return Sections(
         simulated=counts.simulated_episodes or any(judge.simulated for judge in mine.values()),
         provenance=make.provenance_section(counts.provenance, ids) if whole else None,
         pairs=say.why("pairs", NO_PAIRS if group is None else make.pair_counts(group)),
         misselection=say.why("misselection", NO_PAIRS if group is None else make.misselection_section(group)),
         consistency=say.why("consistency", NO_PAIRS if group is None else make.consistency_section(group)),
-        satisfaction=say.why(
-            "satisfaction",
-            make.satisfaction_section(scored, counts.scores, counts.satisfaction) if whole else WHOLE_ONLY,
-        ),
-        agents=say.why("agents", _agents(counts, scored, beside=beside) if whole else WHOLE_ONLY),
+        **{form: say.why(form, _scored(counts, mine, form) if whole else WHOLE_ONLY) for form in SATISFACTION_FORMS},
+        agents=say.why("agents", _agents(counts, satisfied_by, beside=beside) if whole else WHOLE_ONLY),
         ranking=say.why(
             "ranking",
-            make.ranking_section(scored, counts.agent_scores, paired, counts.agent_wins) if whole else WHOLE_ONLY,
+            make.ranking_section(_ranked_by(counts, mine), counts.agent_scores, paired, counts.agent_wins)
+            if whole
+            else WHOLE_ONLY,
         ),
         kappa=say.why(
             "kappa", make.kappa_section(counts.labels, None if alone else entry.judge) if whole else WHOLE_ONLY
         ),
         unscored=say.why("unscored", _unscored(counts, ids) if whole else WHOLE_ONLY),
         buckets=say.why("buckets", _buckets(counts, paired, entry.subset)),
+        panel=say.why("panel", NO_PANEL if counts.panel is None else PANEL_ONCE),
+        probes=say.why("probes", _probes(counts, paired) if whole else WHOLE_ONLY),
         tokens=say.why(
             "tokens", make.token_section(uses, counts.stated_tokens if alone else None) if whole else WHOLE_ONLY
         ),
@@ -84,7 +117,7 @@ def audit_sections(counts: AuditCounts) -> Sections:
     ids = {judge.judge_id for judge in counts.judges}
     missing = SEVERAL if ids else NO_JUDGE
     say = _Reasons()
-    for name in ("misselection", "consistency", "satisfaction", "ranking", "buckets"):
+    for name in ("misselection", "consistency", *SATISFACTION_FORMS, "ranking", "buckets", "probes"):
         say.why(name, missing)
     pairs = counts.pairs
     totals = PairCounts(
@@ -98,6 +131,7 @@ def audit_sections(counts: AuditCounts) -> Sections:
         agents=say.why("agents", _agents(counts, None)),
         kappa=say.why("kappa", make.kappa_section(counts.labels)),
         unscored=_unscored(counts, ids),
+        panel=_panel(counts, say),
         tokens=say.why("tokens", make.token_section(counts.uses, counts.stated_tokens)),
         cost=say.why("cost", make.cost_section(counts.uses)),
         **_pass_hat(counts, say),
@@ -118,6 +152,15 @@ class _Reasons:
         return found
 
 
+def _panel(counts: AuditCounts, say: _Reasons) -> PanelSection | None:
+    """What the judges come to as a panel; what is missing of it has reasons of its own."""
+    if counts.panel is None:
+        return say.why("panel", NO_PANEL if counts.judges else NO_JUDGE)
+    for name, reason in panel_reasons(counts.panel).items():
+        say.why(name, reason)
+    return panel_section(counts.panel, counts.pairs.pairs)
+
+
 def _pass_hat(counts: AuditCounts, say: _Reasons, *, whole: bool = True) -> dict[str, Any]:
     """The fields of `Sections` on pass^k."""
     if not whole:
@@ -133,6 +176,23 @@ def _pass_hat(counts: AuditCounts, say: _Reasons, *, whole: bool = True) -> dict
         return {"pass_hat_k_by_agent": plain}
     (agent,) = by_agent
     return {"pass_hat_k": plain[agent], "pass_hat_k_intervals": by_agent[agent]}
+
+
+def _scored(counts: AuditCounts, mine: Mapping[str, JudgeFacts], form: Form) -> SatisfactionSection | NoData:
+    if form not in mine:
+        return NOT_JUDGED[form]
+    return make.satisfaction_section(mine[form], counts.scores, counts.satisfaction)
+
+
+def _ranked_by(counts: AuditCounts, mine: Mapping[str, JudgeFacts]) -> JudgeFacts | None:
+    """The judge whose mean scores rank the agents, None where it has scored none."""
+    scoring = {row.judge_id for row in counts.agent_scores}
+    candidates = [mine[form] for form in RANKING_FORMS if form in mine]
+    return next((judge for judge in candidates if judge.judge_id in scoring), None)
+
+
+def _probes(counts: AuditCounts, judge: JudgeFacts | None) -> ProbesSection | NoData:
+    return NO_PAIRS if judge is None else probes_of(counts.probes.get(judge.judge_id))
 
 
 def _agents(

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from misjudge_storage import episode_records, judging_records, provenance_records
+from misjudge_storage import asked_records, episode_records, judging_records, probe_records, provenance_records
 from misjudge_storage import summary_records as records
+from misjudge_storage.asked_records import AskedModels
 from misjudge_storage.engine import Store
 from misjudge_storage.episode_records import AgentEpisodes
+from misjudge_storage.probe_records import ProbedJudge
 from misjudge_storage.summary_values import (
     AgentMeans,
     AgentSatisfaction,
@@ -26,6 +28,7 @@ from misjudge_storage.summary_values import (
     UnfinishedRun,
     Use,
 )
+from misjudge_tools.summary.panel_counts import PanelCounts, panel_judges, read_panel
 
 
 class AuditCounts(NamedTuple):
@@ -50,6 +53,9 @@ class AuditCounts(NamedTuple):
     stated_tokens: StatedTokens
     provenance: Mapping[str, Provenance]
     unfinished: Sequence[UnfinishedRun]
+    probes: Mapping[str, ProbedJudge]
+    asked: AskedModels
+    panel: PanelCounts | None = None
 
     @property
     def simulated_episodes(self) -> bool:
@@ -57,15 +63,20 @@ class AuditCounts(NamedTuple):
         return any(agent.simulated for agent in self.agents)
 
 
-def read_counts(store: Store, audit: str) -> AuditCounts:
-    """The counts of the audit with this name. Raises NotFound."""
+def read_counts(store: Store, audit: str, panel: Sequence[str] | None = None) -> AuditCounts:
+    """The counts of the audit with this name, and of the panel of the judges with these labels, by default of all.
+
+    Raises NotFound or InvalidInput.
+    """
     with store.read() as connection:
         audit_id = judging_records.read_audit(connection, audit).audit_id
         records.reduce_audit(connection, audit_id)
         graded = records.has_graded_rewards(connection, audit_id)
+        judges = records.judges(connection, audit_id)
+        together = panel_judges(judges, panel, audit)
         return AuditCounts(
             audit=audit,
-            judges=records.judges(connection, audit_id),
+            judges=judges,
             pairs=records.pair_totals(connection),
             groups=records.group_counts(connection),
             buckets=records.bucket_counts(connection, graded_rewards=graded),
@@ -83,6 +94,9 @@ def read_counts(store: Store, audit: str) -> AuditCounts:
             stated_tokens=records.stated_tokens(connection, audit_id),
             provenance={one.judge_id: one for one in provenance_records.provenance(connection, audit_id)},
             unfinished=provenance_records.unfinished_runs(connection, audit_id),
+            probes=probe_records.probed_judges(connection, audit_id),
+            asked=asked_records.asked_models(connection, audit_id),
+            panel=read_panel(connection, audit_id, together, judges) if together else None,
         )
 
 

@@ -104,11 +104,9 @@ def consistency_section(counts: GroupCounts) -> ConsistencySection:
 
 
 def satisfaction_section(
-    judge: JudgeFacts | None, scores: Sequence[ScoreCount], sums: Mapping[str, SatisfactionSums]
+    judge: JudgeFacts, scores: Sequence[ScoreCount], sums: Mapping[str, SatisfactionSums]
 ) -> SatisfactionSection | NoData:
-    """Satisfaction against success; the intervals count the trajectories of one task as one cluster."""
-    if judge is None:
-        return NoData(why="No satisfaction was judged. Judge with form=satisfaction, or import scores of trajectories.")
+    """The scores of a judge against success; the intervals count the trajectories of one task as one cluster."""
     better = "lower" if judge.better == "lower" else "higher"
     scale = Scale(low=judge.low, high=judge.high, threshold=judge.threshold, better=better)
     rows = [ScoreOutcomes(row.score, row.failed, row.succeeded) for row in scores if row.judge_id == judge.judge_id]
@@ -191,7 +189,10 @@ def ranking_section(
     found = ranking(agents, gate_better="lower" if lower else "higher")
     if isinstance(found, NoData):
         return found
-    return RankingSection(**found.model_dump(), gate="mean score" if by_score else "win share")
+    if not by_score:
+        return RankingSection(**found.model_dump(), gate="win share")
+    gated = scored is not None and scored.form == "gate"
+    return RankingSection(**found.model_dump(), gate="mean gate score" if gated else "mean score")
 
 
 def pass_hat_by_agent(trials: Sequence[TrialCount]) -> dict[str, dict[str, PassHat]]:

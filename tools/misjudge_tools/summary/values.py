@@ -11,7 +11,9 @@ from typing import Literal
 from pydantic import ConfigDict, Field
 
 from misjudge_storage.types import Value
-from misjudge_tools.stats.misselection import Misselection
+from misjudge_tools.stats.misselection import DecidedRate, Misselection
+from misjudge_tools.stats.panels import PanelOutcome
+from misjudge_tools.stats.probes import Effect, ProbeRow
 from misjudge_tools.stats.ranking import Disagreement
 from misjudge_tools.stats.rates import Rate
 from misjudge_tools.stats.trials import PassHat
@@ -21,12 +23,16 @@ SectionName = Literal[
     "misselection",
     "consistency",
     "satisfaction",
+    "gate",
+    "proxy",
     "agents",
     "ranking",
     "pass_hat_k",
     "kappa",
     "unscored",
     "buckets",
+    "panel",
+    "probes",
     "tokens",
     "cost",
 ]
@@ -63,7 +69,9 @@ class ConsistencySection(Value):
 
 
 class SatisfactionSection(Value):
-    """Satisfaction against success over trajectories; see `stats.satisfaction`."""
+    """What the scores of one form (satisfaction, gate or proxy) say of success over trajectories; see
+    `stats.satisfaction`. Satisfied is a score from `threshold` on.
+    """
 
     threshold: float | None
     satisfied: int | None
@@ -109,14 +117,15 @@ class AgentOutcome(Value):
 class RankingSection(Value):
     """Agent pairs, never to be set beside item-level rates; see `stats.ranking`.
 
-    `gate` says what ranks the agents: their mean score, or the share of decided pairs they won.
+    `gate` says what ranks the agents: their mean score (of the form gate, else of satisfaction), or the share of
+    decided pairs they won.
     """
 
     spearman: float | None
     near: Disagreement
     wide: Disagreement
     agents: int
-    gate: Literal["mean score", "win share"]
+    gate: Literal["mean gate score", "mean score", "win share"]
     against: Literal["order_rank", "reward"]
     cut: float
     reward_ties: int
@@ -134,46 +143,56 @@ class Bucket(Value):
     misselection: Misselection
 
 
-class Effect(Value):
-    """A mean difference over items with its interval, n items and p-value; None where nothing could be counted."""
-
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    p: float | None
-
-
-class ProbeRow(Value):
-    """What one probe did to the verdicts of a judge; see `stats.probes`.
-
-    `flips` of the `n` items have another verdict than the first baseline when changed, `baseline_flips` when merely
-    asked again; `excess_flip` is the difference. `shift` is how much more often the changed side (of `swapped_order`:
-    the side shown first) is picked, None where no side is changed. `smallest_seen` is the excess that n items would
-    show with 80 % power. `fooled`: one of the two is beyond chance after Benjamini-Hochberg over all rows. `left_out`
-    counts items of which a call was unscored.
-    """
-
-    probe: str
-    n: int
-    left_out: int
-    flips: int
-    baseline_flips: int
-    excess_flip: Effect
-    shift: Effect | None = None
-    smallest_seen: float | None = None
-    fooled: bool = False
-
-
 class ProbesSection(Value):
-    """What a judge can be fooled by: the largest effect first, the null control last.
+    """What a judge can be fooled by: what fooled it first, each kind by its effect, the null control last.
 
-    `instability` is how often the judge changes its own verdict when the same is asked again.
+    `instability` is how often the judge changes its own verdict when the same is asked again. `self_preference` is how
+    much more often it is wrong where that favours its own `family` of models (see `stats.probes`); None where its
+    family, or gold of enough such pairs, is not known.
     """
 
     items: int
     instability: Rate
     rows: tuple[ProbeRow, ...]
+    family: str | None = None
+    self_preference: Effect | None = None
+
+
+class JudgeAlone(PanelOutcome):
+    """What one judge, by its label, says of the same pairs; it is never split."""
+
+    judge: str
+
+
+class CascadeOutcome(PanelOutcome):
+    """What the verdicts of the latest cascade are worth, over the `n` pairs that its first judge judged.
+
+    A pair of the `escalated` ones, which the whole panel judged, has the majority verdict of the panel, any other that
+    of the first judge. `first` is what that judge alone says of the same pairs.
+    """
+
+    panel: tuple[str, ...]
+    n: int
+    decidable: int
+    escalated: int
+    first: JudgeAlone
+
+
+class PanelSection(Value):
+    """What the verdicts of several judges come to, by rule, over the `n` pairs that all of them judged.
+
+    See `stats.panels`. On the same pairs, `best_judge` is the one that is wrong least often, and chosen by just these
+    pairs; `mean_judge` takes the verdicts of all judges together, as of one chosen by lot.
+    """
+
+    judges: tuple[str, ...]
+    n: int
+    decidable: int
+    not_judged_by_all: int
+    rules: dict[str, PanelOutcome | None]
+    best_judge: JudgeAlone | None = None
+    mean_judge: DecidedRate | None = None
+    cascade: CascadeOutcome | None = None
 
 
 class RoleTokens(Value):
@@ -220,6 +239,8 @@ class Sections(Value):
     misselection: Misselection | None = None
     consistency: ConsistencySection | None = None
     satisfaction: SatisfactionSection | None = None
+    gate: SatisfactionSection | None = None
+    proxy: SatisfactionSection | None = None
     agents: tuple[AgentOutcome, ...] | None = None
     ranking: RankingSection | None = None
     pass_hat_k: dict[str, float] | None = None
@@ -228,6 +249,8 @@ class Sections(Value):
     kappa: dict[str, float | None] | None = None
     unscored: dict[str, int] | None = None
     buckets: tuple[Bucket, ...] | None = None
+    panel: PanelSection | None = None
+    probes: ProbesSection | None = None
     tokens: TokenSection | None = None
     cost: CostSection | None = None
     why: dict[str, str] = Field(default_factory=dict)
