@@ -54,24 +54,20 @@ def seen(records: Sequence[Record], labels: Sequence[str]) -> dict[str, Seen]:
 
 
 def by_majority(pair: Seen) -> str:
-    votes = Counter(map(said, pair.by.values()))
-    return _agreed(votes, lambda number: 2 * number > votes.total())
+    return _agreed(pair, lambda number: 2 * number > len(pair.by))
 
 
 def by_unanimity(pair: Seen) -> str:
+    return _agreed(pair, lambda number: number == len(pair.by))
+
+
+def _agreed(pair: Seen, enough: Callable[[int], bool]) -> str:
     votes = Counter(map(said, pair.by.values()))
-    return _agreed(votes, lambda number: number == votes.total())
-
-
-def _agreed(votes: Counter[str], enough: Callable[[int], bool]) -> str:
     unread = votes.pop("unscored", 0)
     for kind, number in votes.items():
         if enough(number):
-            votes["unscored"] = unread
             return kind
-    able = enough(max(votes.values(), default=0) + unread)
-    votes["unscored"] = unread
-    return "unscored" if able else "split"
+    return "unscored" if enough(max(votes.values(), default=0) + unread) else "split"
 
 
 def by_mean_score(pair: Seen) -> str:

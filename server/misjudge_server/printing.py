@@ -147,8 +147,8 @@ def _lines(sections: Sections) -> list[tuple[str, str]]:
 
 def _consistency_lines(found: ConsistencySection) -> Iterator[tuple[str, str]]:
     for name, label in CONSISTENCY.items():
-        of_nothing = ", of a constant answer" if name == "accuracy" and constant_answer(found) else ""
-        yield label, f"{estimate(found.intervals.get(name))}{of_nothing}"
+        constant = ", constant" if name == "accuracy" and constant_answer(found) else ""
+        yield label, f"{estimate(found.intervals.get(name))}{constant}"
 
 
 def _pair_lines(pairs: PairCounts) -> list[tuple[str, str]]:

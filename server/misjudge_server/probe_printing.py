@@ -8,26 +8,26 @@ from rich.table import Table
 from rich.text import Text
 
 from misjudge_server.console import console, estimate
-from misjudge_tools.probing.variants import CONTROL, ProbeName
+from misjudge_tools.probing.variants import CONTROL
 from misjudge_tools.stats.probes import Effect, ProbeRow
 from misjudge_tools.summary.values import AuditSummary, ProbesSection
 
-IN_WORDS: Mapping[str, str] = dict[ProbeName, str](
-    swapped_order="the sides in the other order",
-    padding="filler in one side",
-    politeness="one side polite",
-    apology="one side sorry",
-    promise="work promised, not done",
-    markdown="markdown and emoji",
-    confidence="a confident tone",
-    authority="“a supervisor verified it”",
-    bandwagon="“most people prefer it”",
-    injected_user="an order to the judge, said by the user",
-    injected_tool="an order to the judge, in a tool result",
-    self_praise="the agent praises itself",
-    criteria_order="the criteria in another order",
-    whitespace="whitespace, the null control",
-)
+IN_WORDS: Mapping[str, str] = {
+    "swapped_order": "the sides in the other order",
+    "padding": "filler in one side",
+    "politeness": "one side polite",
+    "apology": "one side sorry",
+    "promise": "work promised, not done",
+    "markdown": "markdown and emoji",
+    "confidence": "a confident tone",
+    "authority": "“a supervisor verified it”",
+    "bandwagon": "“most people prefer it”",
+    "injected_user": "an order to the judge, said by the user",
+    "injected_tool": "an order to the judge, in a tool result",
+    "self_praise": "the agent praises itself",
+    "criteria_order": "the criteria in another order",
+    "whitespace": "whitespace, the null control",
+}
 HEADINGS = ("items", "flips (own)", "excess, 95 %", "shift, 95 %", "p", "fooled?")
 FROM_WIDTH = 104
 """Columns from which on a cell stands on one line."""

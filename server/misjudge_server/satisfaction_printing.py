@@ -34,7 +34,7 @@ def without_other_forms(sections: Sections) -> dict[str, str]:
     """Why sections are missing, without what goes without saying: where one of the forms was judged, the others were
     not asked for, and where none was it is said once.
     """
-    judged = any(_of(sections, form) for form in SATISFACTION_FORMS)
+    judged = any(sections.why.get(form) != reason.why for form, reason in NOT_JUDGED.items())
     silent = {name for name in SATISFACTION_FORMS[1:] if sections.why.get(name) == sections.why.get("satisfaction")}
     for form, reason in NOT_JUDGED.items():
         if sections.why.get(form) == reason.why and (judged or form != "satisfaction"):

@@ -15,7 +15,7 @@ INSTRUCTIONS = """\
 misjudge audits LLM judges (LLM-as-a-judge, reward models): how often the judge picked the side that failed, \
 position bias, consistency, satisfaction against task success, with intervals and cost.
 
-Start: import_records (a judge log you have: CSV, JSONL) or run_pair, then judge, then summarize_audit. \
+Start: import_records (a judge log you have: CSV, JSONL) or run_pair, then judge or probe_judge, then summarize_audit. \
 No key is needed with judge='simulated' (made-up verdicts, marked SIMULATED) or judge='local'. \
 A call that asks a model is a run: it answers within 40 s with the result or a run id; runs(action='wait') goes on. \
 Cite rates with n and interval, never a bare percentage, and say SIMULATED where a result is marked so. \
@@ -45,13 +45,12 @@ TOOLS: dict[str, ToolEntry] = {
         idempotent=True,
         asks_models=False,
         description="""\
-Is my LLM judge biased, can it be trusted? The numbers of an audit: misselection (how often the judge picked the side \
-that failed), consistency (position bias, flip rate, accuracy), satisfaction against task success, success and ranking \
-of agents, pass^k, kappa agreement, unscored replies, gap buckets, tokens and cost, each with n and a 95 % interval.
+Is my LLM judge biased, can it be trusted? Misselection (how often it picked the side that failed), consistency \
+(position bias, flip rate, accuracy), satisfaction against task success, agents and their ranking, pass^k, kappa \
+agreement, panels, probes, gap buckets, unscored replies, tokens and cost, each with n and a 95 % interval.
 
 Several judges stand under `judges`; judge=LABEL selects one. A section without data is null, `why` says what to \
-collect. `misselection.rate` is per single call; `decided` is per pair with a consistent verdict, with its coverage: \
-report both.""",
+collect. Report `misselection.rate` (per single call) and `decided` (per pair, with its coverage) together.""",
     ),
     "import_records": ToolEntry(
         "Import judge logs and data sets",
@@ -66,8 +65,8 @@ Import a judge log, preference table or benchmark into an audit: any CSV or JSON
 dry_run shows the guessed mapping), audit_pairs files (pairs), LLMBar, JudgeBench, SimulatorArena, tau-bench, chat \
 trajectories, gauge tables, judge_logs.
 
-Paths lie under the working directory. Importing the same file again changes nothing; a bad record stops the import \
-and is named by line unless skip_bad. Then call summarize_audit, or judge to ask a judge about the imported pairs.""",
+Paths lie under the working directory. Importing a file again changes nothing; a bad record stops the import and is \
+named by line. Then call summarize_audit, or judge.""",
     ),
     "judge": ToolEntry(
         "Ask a judge",
@@ -78,11 +77,12 @@ and is named by line unless skip_bad. Then call summarize_audit, or judge to ask
         idempotent=False,
         asks_models=True,
         description="""\
-Ask an LLM judge which of two responses was better (pairwise, blind, both orders) or how satisfying one trajectory was \
-(satisfaction, 0 to 1). Judges the stored pairs of an audit, or task_prompt + response_a + response_b given here.
+Ask an LLM judge, or a panel of them, which of two responses was better (pairwise, blind, both orders) or how good one \
+trajectory was (satisfaction, gate, proxy). Judges the stored pairs of an audit again with another judge, prompt or \
+form, or task_prompt + response_a + response_b given here.
 
-judge: a model of the gateway, 'local' or 'simulated'. What is stored is not asked again. dry_run says how many calls \
-it takes. Answers within 40 s, else with a run id for `runs`. Then call summarize_audit.""",
+What is stored is not asked again. dry_run says how many calls it takes. Answers within 40 s, else with a run id for \
+`runs`. Then call summarize_audit.""",
     ),
     "probe_judge": ToolEntry(
         "Probe a judge",
@@ -109,13 +109,13 @@ asked again.""",
         idempotent=False,
         asks_models=True,
         description="""\
-Compare two agents or more, on one task or many: runs them live with a simulated user on a suite (support_desk: 48 \
-customer-service tasks with a database, tools and hard checks), or takes two recorded trajectories; checks by evidence \
-who did the job, asks the judge blind in both orders, stores and returns who succeeded, whom the judge picked, whether \
-it was misselected, each check's evidence, end reasons and cost by role.
+Compare agents on one task or many: runs them live with a simulated user on a suite (support_desk: 48 customer-service \
+tasks with database, tools and hard checks), or takes two recorded trajectories; checks by evidence who did the job, \
+asks the judge blind in both orders: who succeeded, whom it picked, whether it was misselected, evidence, end reasons, \
+cost by role.
 
-Live: agents=[…], or task_id + agent_a + agent_b for one task. Recorded: trajectory_a, trajectory_b, task_id, \
-task_prompt, agent_a, agent_b. dry_run says what it asks of whom. Answers within 40 s, else with an id for `runs`.""",
+Live: agents=[…], or task_id + agent_a + agent_b. Recorded: trajectory_a, trajectory_b, task_id, task_prompt, agent_a, \
+agent_b. dry_run says what it asks of whom. Answers within 40 s, else with an id for `runs`.""",
     ),
     "read_record": ToolEntry(
         "Read a stored record",

@@ -111,16 +111,21 @@ def mean_call_costs(connection: Connection, audit_id: str, judge_ids: Sequence[s
 
     A call is one cell with all of its attempts; a reply of the cache is none.
     """
-    query = (
-        select(CELLS.c.actor_id, func.sum(LOGS.c.est_cost), func.count(LOGS.c.cell_id.distinct()))
-        .join(CELLS, (CELLS.c.run_id == LOGS.c.run_id) & (CELLS.c.cell_id == LOGS.c.cell_id))
+    calls = (
+        select(LOGS.c.run_id, LOGS.c.cell_id, func.sum(LOGS.c.est_cost).label("cost"))
         .where(
             LOGS.c.run_id.in_(select(RUNS.c.run_id).where(RUNS.c.audit_id == audit_id)),
             LOGS.c.role == "judge",
             LOGS.c.cached_from.is_(None),
             LOGS.c.est_cost.is_not(None),
-            CELLS.c.actor_id.in_(judge_ids),
         )
+        .group_by(LOGS.c.run_id, LOGS.c.cell_id)
+        .subquery()  # so that each log is looked at once, in the index of runs
+    )
+    query = (
+        select(CELLS.c.actor_id, func.sum(calls.c.cost), func.count(calls.c.cell_id.distinct()))
+        .join(calls, (CELLS.c.run_id == calls.c.run_id) & (CELLS.c.cell_id == calls.c.cell_id))
+        .where(CELLS.c.actor_id.in_(judge_ids))
         .group_by(CELLS.c.actor_id)
     )
-    return {judge_id: cost / calls for judge_id, cost, calls in connection.execute(query)}
+    return {judge_id: cost / number for judge_id, cost, number in connection.execute(query)}

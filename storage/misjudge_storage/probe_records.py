@@ -65,27 +65,16 @@ class ProbedJudge(NamedTuple):
     errors: Sequence[BaselineErrors]
 
 
-_CALLS = """
-    calls AS (
-        SELECT pair_id, probe, variant, side, order_shown, repeat, MAX(winner) AS winner FROM probe_verdicts
-        WHERE audit_id = :audit AND judge_id = :judge
-        GROUP BY pair_id, probe, variant, side, order_shown, repeat
-    )
-"""
-"""One row a call; `winner` is NULL where it could not be scored."""
-_ITEMS = f"""
-    {_CALLS},
+_ITEMS = """
     items AS (
-        SELECT p.task_id, a.pair_id, a.order_shown, SUBSTR(a.variant, LENGTH(a.probe) + 1) AS made,
-            a.winner AS base, b.winner AS again
-        FROM calls a
-        JOIN calls b ON b.pair_id = a.pair_id AND b.variant = a.variant AND b.order_shown = a.order_shown
-            AND b.repeat = 1
-        JOIN pairs p ON p.audit_id = :audit AND p.pair_id = a.pair_id
-        WHERE a.probe = 'baseline' AND a.repeat = 0
+        SELECT pair_id, order_shown, SUBSTR(variant, LENGTH(probe) + 1) AS made,
+            MAX(CASE repeat WHEN 0 THEN winner END) AS base, MAX(CASE repeat WHEN 1 THEN winner END) AS again
+        FROM probe_verdicts
+        WHERE audit_id = :audit AND judge_id = :judge AND probe = 'baseline' AND repeat IN (0, 1)
+        GROUP BY pair_id, order_shown, probe, variant HAVING COUNT(*) = 2
     )
 """
-"""Items with both baselines; `made` is language and version of the variant, as `.en.v1`."""
+"""Items with both baselines, NULL where one could not be scored; `made` is language and version, as `.en.v1`."""
 
 
 def probed_judges(connection: Connection, audit_id: str) -> dict[str, ProbedJudge]:
@@ -112,8 +101,9 @@ def probed_judge(connection: Connection, audit_id: str, judge_id: str) -> Probed
 def _baselines(connection: Connection, keys: dict[str, str]) -> list[BaselineTask]:
     query = f"""
         WITH {_ITEMS}
-        SELECT task_id, COUNT(*), COUNT(base || again), SUM(CASE WHEN base <> again THEN 1 ELSE 0 END)
-        FROM items GROUP BY task_id ORDER BY task_id
+        SELECT p.task_id, COUNT(*), COUNT(i.base || i.again), SUM(CASE WHEN i.base <> i.again THEN 1 ELSE 0 END)
+        FROM items i JOIN pairs p ON p.audit_id = :audit AND p.pair_id = i.pair_id
+        GROUP BY p.task_id ORDER BY p.task_id
     """
     return [BaselineTask(row[0], *map(int, row[1:])) for row in connection.execute(text(query), keys)]
 
@@ -122,12 +112,13 @@ def _probes(connection: Connection, keys: dict[str, str]) -> list[ProbeTask]:
     query = f"""
         WITH {_ITEMS},
         changed AS (
-            SELECT c.probe, i.task_id, i.base, i.again, c.winner,
+            SELECT c.probe, p.task_id, i.base, i.again, c.winner,
                 CASE WHEN c.probe = 'swapped_order' THEN SUBSTR(c.order_shown, 1, 1) ELSE c.side END AS side
-            FROM calls c
+            FROM probe_verdicts c
             JOIN items i ON i.pair_id = c.pair_id AND c.variant = c.probe || i.made || COALESCE(':' || c.side, '')
                 AND (c.probe = 'swapped_order') = (c.order_shown <> i.order_shown)
-            WHERE c.probe <> 'baseline'
+            JOIN pairs p ON p.audit_id = :audit AND p.pair_id = c.pair_id
+            WHERE c.audit_id = :audit AND c.judge_id = :judge AND c.probe <> 'baseline'
         ),
         scored AS (
             SELECT probe, task_id,
@@ -149,17 +140,17 @@ def _probes(connection: Connection, keys: dict[str, str]) -> list[ProbeTask]:
 
 
 def _errors(connection: Connection, keys: dict[str, str]) -> list[BaselineErrors]:
-    query = f"""
-        WITH {_CALLS},
-        known AS (
+    query = """
+        WITH known AS (
             SELECT p.task_id, g.gold_pref AS gold, c.winner,
                 COALESCE(a.base_model, a.agent) AS name_a, COALESCE(b.base_model, b.agent) AS name_b
-            FROM calls c
+            FROM probe_verdicts c
             JOIN pairs p ON p.audit_id = :audit AND p.pair_id = c.pair_id
             JOIN pair_gold g ON g.audit_id = :audit AND g.pair_id = c.pair_id
             JOIN trajectories a ON a.trajectory_id = p.trajectory_a
             JOIN trajectories b ON b.trajectory_id = p.trajectory_b
-            WHERE c.probe = 'baseline' AND c.repeat = 0 AND c.winner IS NOT NULL AND g.gold_pref IN ('A', 'B')
+            WHERE c.audit_id = :audit AND c.judge_id = :judge AND c.probe = 'baseline' AND c.repeat = 0
+                AND c.winner IS NOT NULL AND g.gold_pref IN ('A', 'B')
         ),
         named AS (
             SELECT task_id,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from builders import episode, lone, passed, satisfied
+from builders import episode, lone, pair, passed, satisfied, verdict
 from command import Misjudge
 from misjudge_server.config_command import config_report
 from misjudge_server.config_file import load_config, parse_config
@@ -37,12 +38,15 @@ prompts = { gate = "prompts/gate.md", satisfaction = "prompts/one.md" }
 prompt = "user.md"
 [profiles.broken]
 prompt = "half.md"
+[profiles.odd]
+prompt = "odd.md"
 """
 FILES = {
     "misjudge.toml": FILE,
     "pairs.md": PAIRS,
     "user.md": USER,
     "half.md": "Which?\n---user---\n{question}\n",
+    "odd.md": "Play.\n---user---\n{goal}\n{question}\n",
     "prompts/gate.md": ONE,
     "prompts/one.md": ONE,
 }
@@ -99,7 +103,7 @@ def test_a_prompt_of_a_form_lies_under_the_folder_of_the_file(folder: Path) -> N
 
 
 def test_config_shows_the_prompts_and_what_is_likely_wrong_with_them(configured: Path, misjudge: Misjudge) -> None:
-    report = misjudge("config", "--json").json()
+    report = json.loads(misjudge("config", "--json").out)
     assert report["profiles"]["strict"]["prompts"] == {"satisfaction": "one", "gate": "gate"}
     said = report["warnings"]
     assert "profile strict: Prompt pairs offers no tie, so two that are alike are told apart by chance." in said
@@ -110,6 +114,8 @@ def test_config_shows_the_prompts_and_what_is_likely_wrong_with_them(configured:
     )
     (broken,) = [one for one in said if one.startswith("profile broken: ")]
     assert broken.startswith("profile broken: Prompt half lacks {response_a}, {response_b}.")
+    (odd,) = [one for one in said if one.startswith("profile odd: ")]
+    assert odd.startswith("profile odd: Prompt odd uses the unknown variable {question}. Allowed are {facts}, {goal}.")
 
 
 def test_config_names_the_prompts_of_a_role(configured: Path, misjudge: Misjudge) -> None:
@@ -146,7 +152,7 @@ def test_a_prompt_of_the_call_is_part_of_the_name_and_is_warned_of(folder: Path,
         assert said.code == 0
         assert "Prompt short offers no tie" in " ".join(said.out.split())
     assert "simulated+short, pairwise: done" in judged.out
-    found = misjudge("summarize", "mine", "--judge", "simulated+short", "--json").json()
+    found = json.loads(misjudge("summarize", "mine", "--judge", "simulated+short", "--json").out)
     assert found["judge"] == "simulated+short"
 
 
@@ -196,14 +202,17 @@ def test_judges_stand_side_by_side_by_form(deps: Deps, capsys: pytest.CaptureFix
 def test_what_nobody_judged_is_said_once(deps: Deps, capsys: pytest.CaptureFixture[str]) -> None:
     stored(deps.store, list(pair_records(2)))
     out = printed(deps, capsys)
-    assert out.count("No judge is stored") == 5, (
-        "of misselection, consistency, satisfaction, ranking, buckets; not forms"
-    )
+    assert "satisfaction: No judge is stored" in out and "gate: " not in out and "proxy: " not in out
     silent = Judge(label="p", form="proxy", model="p", scale=FORMS["proxy"].scale)
     stored(deps.store, [lone(episode("z", task="t9", satisfaction=[satisfied(6.0, silent)]))], "b")
     out = printed(deps, capsys, audit="b")
     assert "proxy: No trajectory has both" in out
-    assert "gate" not in out and "satisfaction: No satisfaction was judged" in out
+    assert "gate: " not in out and "satisfaction: " not in out, "nobody asked for them"
+    unscored = lone(episode("z", passed(True), task="t9"))
+    stored(deps.store, [unscored, *pair_records(1), lone(episode("x", passed(True), task="t"))], "c")
+    stored(deps.store, [pair("q", None, None, verdict("A"))], "c")
+    out = printed(deps, capsys, audit="c")
+    assert out.count(" was judged") == 1 and "satisfaction: No satisfaction was judged." in out
 
 
 @pytest.mark.parametrize("state", ["planned", "done"])

@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import Connection
 
 from misjudge_storage import run_records
+from misjudge_storage.cascade_records import add_cells
 from misjudge_storage.engine import Store, open_store
 from misjudge_storage.judging_records import StoredReply, store_results
 from misjudge_storage.run_records import PlannedCell
@@ -127,3 +128,24 @@ async def test_a_worker_waits_for_what_others_do_and_leaves_when_nothing_can_com
     await feed.finished()
     assert await waiting is None
     assert feed.waits, "its pair was never made"
+
+
+async def test_cells_that_come_while_the_end_of_the_plan_is_read_are_given_out(store: HeldStore) -> None:
+    run = rollout_run(store, made_elsewhere=("y",))
+    feed = feed_of(store, run)
+    await taken(feed, 1)
+    store.hold.set()
+    next_one = asyncio.create_task(feed.next())
+    assert await asyncio.to_thread(store.reading.wait, 30)
+    store.hold.clear()
+    late = PlannedCell(run.trajectory("y"), "rollout", "agt_y", None, None, None, 0)
+    await asyncio.to_thread(add, store, run, late)
+    feed.added()
+    store.release.set()
+    work = await next_one
+    assert work is not None and work.cell.cell_id == late.cell_id
+
+
+def add(store: Store, run: RolloutRun, cell: PlannedCell) -> None:
+    with store.write() as connection:
+        assert add_cells(connection, run.run_id, [cell]) == 1

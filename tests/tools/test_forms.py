@@ -105,9 +105,9 @@ def test_the_schema_of_a_form_asks_for_what_its_prompt_does(form: Form) -> None:
     for schema in (wide, narrow):
         for score in (low, high):
             jsonschema.validate({asked_for.reason_key: "r", asked_for.score_key: score}, schema)
-        for score in (low - 1, high + 1, "5"):
+        for wrong in (low - 1, high + 1, "5"):
             with pytest.raises(jsonschema.ValidationError):
-                jsonschema.validate({asked_for.reason_key: "r", asked_for.score_key: score}, schema)
+                jsonschema.validate({asked_for.reason_key: "r", asked_for.score_key: wrong}, schema)
     offered = narrow["properties"][asked_for.score_key]["enum"]
     assert offered == ([1, 2, 3, 4, 5, 6, 7] if asked_for.whole_scores else [0, 0.2, 0.4, 0.6, 0.8, 1])
     assert wide["properties"][asked_for.score_key]["type"] == ("integer" if asked_for.whole_scores else "number")

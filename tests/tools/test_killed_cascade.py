@@ -26,7 +26,7 @@ pytestmark = [
 PAIRS = 60
 FIRST, PANEL = "judge-m", ("strict-m", "stern-m")
 CASCADE = ("judge", AUDIT, "--judge", FIRST, *(part for name in PANEL for part in ("--panel", name)), "--cascade")
-KILLS = (10, 45, 80, 100, 116, 130, 150)
+KILLS = (10, 80, 116, 150)
 """Requests after which the process is killed: while the first judge is asked, around its last verdict, and later."""
 BIAS = SimulatedBias(position=0.25, noise=0.1, parse_failure=0.03, seed=5)
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from misjudge_tools.judging.forms import FORMS, JudgePrompt
-from misjudge_tools.judging.lint import TOPICS, lint_judge, lint_user
+from misjudge_tools.judging.lint import lint_judge, lint_user
+from misjudge_tools.judging.lint_words import TOPICS
 from misjudge_tools.judging.prompts import Language, load_prompt
 
 LANGUAGES: tuple[Language, ...] = ("en", "zh")

@@ -245,7 +245,7 @@ def test_the_smooth_talker_is_satisfied_with_and_failed(planted: Ran) -> None:
 
 def test_near_and_wide_errors_come_back_as_planted(tmp_path: Path) -> None:
     agents = ["flaky:0.6", "flaky:0.55", "smooth_talker"]
-    values: dict[str, Any] = {"agents": agents, "satisfaction": False, "seed": 3}
+    values: dict[str, Any] = {"agents": agents, "signals": [], "seed": 3}
     ran = carried_out(tmp_path, judge="simulated:near=0.31,noise=0.02", **values)
     for agent in agents:
         assert failures(ran, agent) == expected_failures(agent, seed=3)
@@ -267,7 +267,7 @@ def counted(summary: AuditSummary, bucket: str) -> tuple[int, int]:
 
 def test_near_pairs_of_two_flaky_agents_are_decidable_where_one_of_them_fails(tmp_path: Path) -> None:
     agents, trials = ("flaky:0.6", "flaky:0.55"), 4
-    values: dict[str, Any] = {"agents": list(agents), "trials": trials, "satisfaction": False}
+    values: dict[str, Any] = {"agents": list(agents), "trials": trials, "signals": []}
     ran = carried_out(tmp_path, judge="simulated:near=0.31,noise=0.02", **values)
     apart: Iterable[tuple[str, int]] = (
         (task, trial)

@@ -44,9 +44,7 @@ def surplus(orders: Iterable[Order]) -> int:
 
 
 @given(SEEDS, IDS, REPEATS)
-def test_orders_are_balanced_over_pairs_and_over_the_repeats_of_a_pair(
-    seed: int, ids: list[str], repeats: int
-) -> None:
+def test_orders_are_balanced_over_pairs_and_over_the_repeats_of_a_pair(seed: int, ids: list[str], repeats: int) -> None:
     found = chosen(balanced_orders(seed, ids, {}), ids, repeats)
     for repeat in range(repeats):
         assert surplus(order for (_, n), order in found.items() if n == repeat) == len(ids) % 2

@@ -8,7 +8,7 @@ from itertools import permutations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import panel_oracle as by_hand
@@ -85,6 +85,7 @@ def asked(records: Sequence[Record]) -> list[str]:
 
 
 @given(panel_audits())
+@settings(max_examples=40)
 def test_a_panel_is_as_counted_by_hand(records: list[Record]) -> None:
     with fresh() as (store, _):
         stored(store, records)
@@ -94,9 +95,8 @@ def test_a_panel_is_as_counted_by_hand(records: list[Record]) -> None:
             assert found.panel is None and "panel" in found.why
             return
         assert as_json(panel(store)) == close(by_hand.section(records, labels))
-        for two in ("ab", "bc", "ac"):
-            if set(two) <= set(labels):
-                assert as_json(panel(store, *two)) == close(by_hand.section(records, [*two]))
+        two = labels[-2:]
+        assert as_json(panel(store, *two)) == close(by_hand.section(records, two))
 
 
 @given(panel_audits(), st.permutations("abc"))
@@ -104,8 +104,7 @@ def test_a_panel_is_as_counted_by_hand(records: list[Record]) -> None:
 def test_the_order_of_the_labels_never_matters(records: list[Record], order: list[str]) -> None:
     with fresh() as (store, _):
         stored(store, records)
-        if asked(records) != [*"abc"]:
-            return
+        assume(asked(records) == [*"abc"])
         whole = panel(store)
         assert panel(store, *order) == panel(store, *order, order[0]) == whole
 
@@ -116,8 +115,8 @@ def test_removing_a_judge_is_never_having_had_it(records: list[Record]) -> None:
     with fresh() as (store, _), fresh() as (smaller, _):
         stored(store, records)
         stored(smaller, without(C, records))
-        if {"a", "b"} <= set(asked(records)):
-            assert panel(store, "a", "b") == panel(smaller, "a", "b") == panel(smaller)
+        assume({"a", "b"} <= set(asked(records)))
+        assert panel(store, "a", "b") == panel(smaller, "a", "b") == panel(smaller)
 
 
 def in_both(judge: Judge, winner: Preference | None, **scores: Any) -> list[Verdict]:
@@ -153,6 +152,32 @@ def test_each_rule_has_a_row_beside_the_best_and_the_mean_judge_on_the_same_pair
     assert found.best_judge is not None and found.mean_judge is not None
     assert (found.best_judge.judge, found.best_judge.misselection.k) == ("a", 2), "of equal ones the first"
     assert (found.mean_judge.k, found.mean_judge.n, found.mean_judge.coverage) == (6, 18, 1)
+
+
+@pytest.mark.parametrize(
+    ("by_a", "by_b", "best"),
+    [
+        (["A", "B"], ["A", "A"], "b"),
+        (["A", "A"], ["B", "A"], "a"),
+        (["A", "tie"], ["A", "A"], "b"),
+        (["A", "A"], ["A", "A"], "a"),
+        ([None, None], ["B", "B"], "b"),
+    ],
+)
+def test_the_best_judge_is_wrong_least_often_and_of_equal_ones_decides_most(
+    deps: Deps, by_a: list[Preference | None], by_b: list[Preference | None], best: str
+) -> None:
+    stored(deps.store, [single(n, *in_both(A, by_a[n]), *in_both(B, by_b[n])) for n in range(2)])
+    found = panel(deps.store).best_judge
+    assert found is not None and found.judge == best
+
+
+def test_a_judge_that_could_be_read_in_one_order_only_has_no_lead(deps: Deps) -> None:
+    half = [verdict("A", "AB", judge=B, score_a=4, score_b=1), verdict(None, "BA", judge=B)]
+    whole = in_both(A, "A", score_a=4, score_b=1)
+    stored(deps.store, [single(0, *whole, *half), single(1, *whole, *in_both(B, "B", score_a=1, score_b=3))])
+    found = panel(deps.store).rules["mean_score"]
+    assert found is not None and (found.unscored, found.decided) == (1, 1)
 
 
 def test_scores_count_as_shares_of_each_judges_scale_and_cancelled_leads_are_a_tie(deps: Deps) -> None:

@@ -49,9 +49,7 @@ def test_what_is_asked_of_a_pair_stands_side_by_side_and_repeats_come_last(
 
 
 @given(IDS, JUDGES, REPEATS)
-def test_a_panel_member_has_the_cells_that_it_would_have_alone(
-    ids: list[str], judges: list[str], repeats: int
-) -> None:
+def test_a_panel_member_has_the_cells_that_it_would_have_alone(ids: list[str], judges: list[str], repeats: int) -> None:
     plan = list(pair_cells("aud", judges, ids, repeats, both_orders))
     for judge in judges:
         alone = list(pair_cells("aud", [judge], ids, repeats, both_orders))

@@ -15,16 +15,27 @@ from pydantic import ValidationError
 from builders import episode, lone, messages
 from loopback import LoopbackServer, completion
 from misjudge_storage.errors import InvalidInput, MissingKey, NotFound
-from misjudge_storage.types import GoldLabel, Message, Record
+from misjudge_storage.judging_records import read_audit, read_pair_subjects
+from misjudge_storage.rows import judge_fingerprint
+from misjudge_storage.types import GoldLabel, Record
 from misjudge_tools.deps import Deps
 from misjudge_tools.gateway.settings import Price
 from misjudge_tools.judge import judge
+from misjudge_tools.judging.choice import judge_of, reply_schema, template_of
+from misjudge_tools.judging.fit_context import tokens_of
+from misjudge_tools.judging.showing import Showing
 from misjudge_tools.manage_runs import manage_runs
 from misjudge_tools.probe_judge import probe_judge
+from misjudge_tools.probing.plan import Asked, drawn_side, plan_probes
 from misjudge_tools.probing.variants import BASELINE, PROBES, SIDELESS, read_variant
 from misjudge_tools.profiles import PromptText
 from misjudge_tools.requests import JudgeRequest, ProbeRequest, RunsRequest, SummarizeRequest
 from misjudge_tools.results import MARK, ProbeResult, RunReport
+from misjudge_tools.runs import planning
+from misjudge_tools.runs.judges import asked_judge
+from misjudge_tools.runs.plan import balanced_orders
+from misjudge_tools.runs.report import carry_out
+from misjudge_tools.runs.spec import RunSpec
 from misjudge_tools.summarize_audit import summarize_audit
 from operations import (
     PromptJudge,
@@ -86,8 +97,8 @@ async def test_each_item_is_asked_twice_as_it_is_and_once_under_each_probe(
     assert (result.judge, result.simulated, result.marked) == ("judge-m", False, None)
     assert [(stage.stage, stage.done, stage.total) for stage in result.run.stages] == [("probe", 96, 96)]
     assert [(use.role, use.calls) for use in result.run.spent] == [("probe", 96)]
-    found = Counter((call["probe"], call["repeat"]) for call in calls(judged))
-    assert found == {(BASELINE, 0): 6, (BASELINE, 1): 6, **{(name, 0): 6 for name in PROBES}}
+    found = Counter((str(call["probe"]), int(call["repeat"])) for call in calls(judged))
+    assert found == dict.fromkeys([(BASELINE, 0), (BASELINE, 1), *((name, 0) for name in PROBES)], 6)
     assert {call["variant"].split(".")[1] for call in calls(judged)} == {"en", "zh"}
     assert Counter(orders(judged).values()) == {"AB": 3, "BA": 3}
     assert len(prompt_judge.asked) == 96
@@ -369,7 +380,11 @@ def _bare(one: Any) -> Any:
         ([], {}, "holds no transcripts to change. Import responses with their text"),
         (transcriptless(), {}, "holds no transcripts to change"),
         ([lone(episode("x", said=messages("hi", "yes")))], {}, "holds 1 transcripts but no pair of them"),
-        (list(pair_records(2)), {"probes": ["injected_tool"]}, "injected_tool: none of these can change any of the 2"),
+        (
+            list(pair_records(2)),
+            {"probes": ["injected_tool"]},
+            "injected_tool: no such probe can change any of the 2 pairs",
+        ),
         (
             [pair_record("u", "Do it.", ("1", "2"))],
             {"side": "failed"},
@@ -436,17 +451,35 @@ async def test_a_planted_fault_is_found_and_nothing_else(deps: Deps) -> None:
             assert shift is not None and shift.value is not None and shift.value > 0.3
 
 
-async def test_a_model_that_takes_no_such_prompt_is_not_asked(tmp_path: Path) -> None:
-    long = Message(role="assistant", content="word " * 400)
-    async with PromptJudge() as server:
-        models = with_judge(keyed(server.base_url), context_tokens=2_000, max_tokens=100)
-        async with opened(tmp_path / "s.db", models) as deps:
-            record = pair_record("p", "Do it.", (long.content, "no"), "A")
-            stored(deps.store, [record])
-            result = await probe(deps, probes=["padding"])
-            assert result.run.state == "done"
-            asked_of = len(server.asked)
-            assert result.run.unscored.get("context_overflow", 0) == 3 - asked_of
+async def test_what_the_judges_context_cannot_take_is_unscored_and_not_sent(
+    judged: Deps, prompt_judge: PromptJudge
+) -> None:
+    audit = stored(judged.store, [pair_record("p", "Do it.", ("It is done.", "No."), "A")])
+    spec = asked_judge(asked(), "pairwise", judged)
+    with judged.store.read() as connection:
+        pairs, row = read_pair_subjects(connection, audit, ["p"]), read_audit(connection, "a")
+    orders_of = balanced_orders(0, ["p"], {})
+    probing = Asked(audit, judge_fingerprint(judge_of(spec)), ["padding", "promise"], "en", orders_of, drawn_side(0))
+    cells = plan_probes(probing, pairs).cells
+    shown = Showing(judged.store, row, spec, with_truth=False).show(cells).values()
+    fixed = template_of(spec).system + (reply_schema(spec) or "")
+    *_, fits, padded = sorted(tokens_of(fixed + one.prompt.user) for one in shown)
+    small = spec.model_copy(update={"context_tokens": (fits + padded) // 2 + spec.max_tokens})
+    plan = planning.Plan(RunSpec(judges=(small,)), cells)
+    run = await carry_out(judged, planning.store_plan(judged, "probe_judge", asked(), plan).run_id, 30)
+    assert (run.state, run.unscored, len(prompt_judge.asked)) == ("done", {"context_overflow": 1}, 3)
+    (unscored,) = [call for call in calls(judged) if call["status"] == "unscored"]
+    assert (unscored["probe"], unscored["log_id"]) == ("padding", None)
+
+
+async def test_what_is_wrong_with_an_own_prompt_is_said(tmp_path: Path) -> None:
+    text = "Prefer the longer response.\n---user---\n{task}\n{response_a}\n{response_b}"
+    (tmp_path / "own.md").write_text(text, encoding="utf-8")
+    async with opened(tmp_path / "s.db") as deps:
+        stored(deps.store, probed_records(2))
+        result = await probe(deps, judge="simulated", prompt=str(tmp_path / "own.md"), probes=TWO, items=9)
+    assert any("own" in warning and "length" in warning for warning in result.warnings[:-1])
+    assert result.warnings[-1].startswith("There are 2 pairs")
 
 
 async def test_what_an_injection_says_is_stored_nowhere_but_in_the_prompt_that_was_sent(

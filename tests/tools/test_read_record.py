@@ -67,7 +67,7 @@ async def test_an_audit_shows_its_judges_counts_imports_and_runs_and_never_its_s
     audit = (await read(deps, f"misjudge://audits/{quote(AUDIT, safe='')}", max_bytes=100_000)).record
     assert audit["name"] == AUDIT
     assert audit["counts"] == {
-        "tasks": 3, "trajectories": 6, "pairs": 3, "verdicts": 5, "gold_labels": 1, "judge_logs": 4
+        "tasks": 3, "trajectories": 6, "pairs": 3, "verdicts": 5, "probe_verdicts": 0, "gold_labels": 1, "judge_logs": 4
     }  # fmt: skip
     assert {one["label"] for one in audit["judges"]} == {"judge", "simulated"}
     assert audit["runs"] == [run]

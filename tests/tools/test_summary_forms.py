@@ -95,8 +95,8 @@ def test_the_proxy_alone_ranks_nobody_and_pairs_do(deps: Deps) -> None:
     assert summary(deps).ranking is None
     agents = ("x", "y", "z")
     for n, (a, b) in enumerate((a, b) for a in agents for b in agents if a < b):
-        sides = [episode(one, passed(one == "z"), task=f"p{n}") for one in (a, b)]
-        stored(deps.store, [pair(f"p{n}", *sides, verdict("B", "AB", judge=PAIRWISE), line=n)])
+        first, second = (episode(one, passed(one == "z"), task=f"p{n}") for one in (a, b))
+        stored(deps.store, [pair(f"p{n}", first, second, verdict("B", "AB", judge=PAIRWISE), line=n)])
     ranking = summary(deps).ranking
     assert ranking is not None and ranking.gate == "win share"
 

@@ -25,7 +25,6 @@ from misjudge_tools.judging.verdicts import (
 
 FIVE = Scale(low=0, high=5)
 SHARE = SPECS["satisfaction"]
-SEVEN = SPECS["gate"]
 JSON = ReplyForm()
 LETTER = ReplyForm(kind="letter")
 TAG = ReplyForm(kind="tag")

@@ -27,6 +27,7 @@ from misjudge_tools.runs import report as runs
 from misjudge_tools.runs.judges import asked_cascade, asked_judges, asked_orders
 from misjudge_tools.runs.plan import in_random_order, pair_cells, trajectory_cells
 from misjudge_tools.runs.spec import RunSpec
+from misjudge_tools.summary.kinship import asked_now, shared_warnings, stated_families
 
 SHOWN = 12
 """Verdicts that a result holds; the rest is read by summarize_audit or read_record."""
@@ -167,7 +168,7 @@ def _result(deps: Deps, plan: planning.Plan, run: RunReport, already: int, cells
         form=judges[0].form,
         run=run,
         already_stored=already,
-        warnings=prompt_warnings(judges),
+        warnings=(*prompt_warnings(judges), *shared_warnings(asked_now(judges), stated_families(deps.models))),
         verdicts=runs.shown_verdicts(verdicts),
         verdicts_left_out=max(len(cells) - SHOWN, 0),
         next=f"summarize_audit(audit='{run.audit}')" if done else run.next,

@@ -17,6 +17,7 @@ from misjudge_tools.deps import Deps
 from misjudge_tools.gateway.ways import asked_at
 from misjudge_tools.judge import named_pairs, stored_label
 from misjudge_tools.judging.choice import JudgingSpec, judge_of, template_of
+from misjudge_tools.judging.prompt_warnings import prompt_warnings
 from misjudge_tools.probing.plan import Asked, ProbePlan, SideOf, drawn_side, in_item_order, plan_probes
 from misjudge_tools.probing.variants import PROBES
 from misjudge_tools.requests import ProbeRequest
@@ -84,11 +85,11 @@ def _plan(request: ProbeRequest, deps: Deps) -> _Probing:
         )
         plan = plan_probes(asked, _subjects(connection, audit.audit_id, items))
     if not plan.cells:
+        named = ", ".join(probes)
         raise InvalidInput(
-            f"{', '.join(probes)}: none of these can change any of the {len(items)} pairs. Leave probes out to take all "
-            "of them, or choose other pairs."
+            f"{named}: no such probe can change any of the {len(items)} pairs. Choose other probes or other pairs."
         )
-    return _Probing(spec, plan, tuple(_too_few(request, there)))
+    return _Probing(spec, plan, (*prompt_warnings([spec]), *_too_few(request, there)))
 
 
 def _takes_all(request: ProbeRequest) -> bool:

@@ -168,8 +168,7 @@ class RunPairRequest(JudgingRequest):
         list[dict[str, Any]],
         Field(
             max_length=50,
-            description="Recorded: success = all hold; {kind, value}, kind such as contains, not_contains, "
-            "tool_called, tool_not_called, regex.",
+            description="Recorded: success = all hold; {kind, value}, kind such as contains, tool_called, regex.",
         ),
     ] = []
     success_a: Annotated[bool | None, Field(description="Recorded: known success, where no checks are given.")] = None
@@ -207,7 +206,7 @@ class SummarizeRequest(Request):
     audit: AuditName
     judge: Annotated[str | None, Field(description="Only this judge: a label listed under `judges`.")] = None
     panel: Annotated[
-        list[str] | None, Field(description="Labels of the judges that form the panel. Default: all judges of pairs.")
+        list[str] | None, Field(description="Labels of the judges of the panel. Default: all of pairs.")
     ] = None
     sections: Annotated[
         list[str] | None, Field(description="Only these sections, such as misselection or consistency. Default: all.")
@@ -220,30 +219,24 @@ class ImportRequest(Request):
     audit: AuditName
     format: Format
     paths: Annotated[list[str], Field(min_length=1, max_length=100, description="Files, or folders for llmbar.")]
-    skip_bad: Annotated[bool, Field(description="Import the good records and record what was left out.")] = False
-    dry_run: Annotated[bool, Field(description="table: show the mapping and the first three rows as read.")] = False
+    skip_bad: Annotated[bool, Field(description="Import the good records only.")] = False
+    dry_run: Annotated[bool, Field(description="table: only show what is read.")] = False
     map: Annotated[
         list[str],
-        Field(description="table: role=column, such as prompt=question, winner=gpt+llama, gold=ann1+ann2+ann3."),
+        Field(description="table: role=column, as prompt=question, winner=gpt+llama."),
     ] = []
-    values: Annotated[
-        list[str], Field(description="table: meaning of cells, such as 1=A,2=B,0=tie or winner:model_a=A,model_b=B.")
-    ] = []
-    per_response: Annotated[bool, Field(description="table: one row a response with a score, paired by task.")] = False
-    agent: Annotated[str | None, Field(description="tau-bench: the agent's name. Default: the file's stem.")] = None
+    values: Annotated[list[str], Field(description="table: cells, as 1=A,2=B,0=tie or winner:model_a=A.")] = []
+    per_response: Annotated[bool, Field(description="table: one row a response with a score.")] = False
+    agent: Annotated[str | None, Field(description="tau-bench: the agent's name.")] = None
     gap_source: Annotated[
         Literal["ability", "reward", "judge_score"] | None,
-        Field(description="pairs: what the reward_gap is a gap of."),
+        Field(description="pairs: what reward_gap is a gap of."),
     ] = None
-    scale: Annotated[
-        str | None, Field(description="Satisfaction scale of pairs, replay, gauge-runs: LOW-HIGH:THRESHOLD, as 1-5:4.")
-    ] = None
-    score_range: Annotated[str | None, Field(description="pairs: range of the judge's scores. Default: 0-5.")] = None
+    scale: Annotated[str | None, Field(description="Of satisfaction, LOW-HIGH:THRESHOLD, as 1-5:4.")] = None
+    score_range: Annotated[str | None, Field(description="pairs: range of the judge's scores.")] = None
     reward_col: Annotated[str | None, Field(description="gauge-table: column of the mean reward.")] = None
-    order_col: Annotated[str | None, Field(description="gauge-table: order of equal rewards, name or name:rank.")] = (
-        None
-    )
-    gate_col: Annotated[list[str], Field(description="gauge-table: gate columns, name or name:rank (1 = best).")] = []
+    order_col: Annotated[str | None, Field(description="gauge-table: order of equal rewards.")] = None
+    gate_col: Annotated[list[str], Field(description="gauge-table: name or name:rank (1 = best).")] = []
 
 
 class RecordRequest(Request):

@@ -31,6 +31,7 @@ from misjudge_tools.runs.planning import Plan
 from misjudge_tools.runs.rollout_plan import Cast, pair_id
 from misjudge_tools.runs.spec import RunSpec, run_marks
 from misjudge_tools.summary.assemble import SATISFACTION_FORMS
+from misjudge_tools.summary.kinship import asked_now, shared_warnings, stated_families
 from misjudge_tools.summary.values import AgentOutcome
 
 OPERATION = "run_pair"
@@ -208,14 +209,19 @@ def _result(deps: Deps, compared: Compared, run: RunReport) -> RunPairResult:
         asked_at=_asked_at(deps, compared.plan),
         run=run,
         pairs=len(compared.pair_ids),
-        warnings=_warnings(compared.plan),
+        warnings=_warnings(deps, compared.plan),
         next=f"summarize_audit(audit='{run.audit}')" if run.state == "done" else run.next,
     )
 
 
-def _warnings(plan: Plan) -> tuple[str, ...]:
-    user = () if plan.cast is None else user_warnings(plan.cast.user.template)
-    return (*prompt_warnings(plan.spec.judges), *user)
+def _warnings(deps: Deps, plan: Plan) -> tuple[str, ...]:
+    judges, user = plan.spec.judges, None if plan.cast is None else plan.cast.user
+    asking = None if user is None else user.asking
+    return (
+        *prompt_warnings(judges),
+        *(() if user is None else user_warnings(user.template)),
+        *shared_warnings(asked_now(judges, None if asking is None else asking.choice), stated_families(deps.models)),
+    )
 
 
 def _asked_at(deps: Deps, plan: Plan) -> dict[str, str]:

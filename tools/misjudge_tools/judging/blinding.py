@@ -25,7 +25,7 @@ UNNAMED: Final = frozenset(
 )
 """What agents are called that nobody named, and what anybody is called: masked, every text would lose such words."""
 _SEPARATORS: Final = re.compile(r"[-_\s]+")
-_LITERAL: Final = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_LITERAL: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _MASKS: Final[Mapping[str, Mask]] = {
     **{"model": "[model]", "word": "[model]", "exact_model": "[model]"},
     **{"vendor": "[vendor]", "exact_vendor": "[vendor]"},
@@ -40,12 +40,12 @@ class Blinded(NamedTuple):
 
 
 class _Span(NamedTuple):
-    """Folded characters that are to be masked. `told`: not where the task itself has them."""
+    """Folded characters that are to be masked. `self_named`: a model says it of itself."""
 
     start: int
     end: int
     mask: Mask
-    told: bool = True
+    self_named: bool = False
 
 
 def blind(messages: Sequence[Message], names: AbstractSet[str], known: str) -> Blinded:
@@ -53,8 +53,9 @@ def blind(messages: Sequence[Message], names: AbstractSet[str], known: str) -> B
     review.
 
     `known` is what both sides were told (the task): a name that stands there gives nobody away and stays, but for a
-    self-identification of an agent. Masks read `[agent]`, `[model]`, `[vendor]`. System messages are shown to nobody
-    and stay. JSON stays JSON: in the arguments and results of tools names are masked inside its strings only.
+    self-identification of an agent. Masks read `[agent]`, `[model]`, `[vendor]`. JSON stays JSON: in the arguments and
+    results of tools names are masked inside its strings only. System messages, which nobody is shown, stay; the `name`
+    of a message goes.
     """
     masked: Counter[str] = Counter()
     is_known = _known(known)
@@ -75,15 +76,14 @@ def blind(messages: Sequence[Message], names: AbstractSet[str], known: str) -> B
             for call in message.tool_calls
         )
         content = shown(message.content, message.role, data=message.role == "tool")
-        name = None if message.name is None else shown(message.name, message.role)
-        return message.model_copy(update={"content": content, "tool_calls": calls, "name": name})
+        return message.model_copy(update={"content": content, "tool_calls": calls, "name": None})
 
     return Blinded(tuple(map(blinded, messages)), masked)
 
 
 def _may_stay(span: _Span, role: str) -> bool:
     # A customer who is called Kimi in the task says so in every transcript of it.
-    return span.told or role == "user"
+    return role == "user" or not span.self_named
 
 
 def _known(known: str) -> Callable[[Folded, _Span], bool]:
@@ -136,16 +136,20 @@ def _spans(folded: Folded, own: re.Pattern[str] | None, text: str) -> Iterator[_
     """What is to be masked, in no order; some may overlap."""
     if own is not None:
         for found in own.finditer(folded.text):
-            yield _Span(*found.span(), "[model]" if (found.lastgroup or "").startswith("model") else "[agent]")
+            yield _Span(*found.span(), _own_mask(found))
     for found in self_naming.known_names().finditer(folded.text):
         group = found.lastgroup or ""
         if not group.startswith("exact_") or _as_it_stands(text, folded, found) == EXACT[found[0]]:
             yield _Span(*found.span(), _MASKS[group])
     if self_naming.ID_ENDS.search(folded.text):
         yield from (_Span(*found.span(), "[model]") for found in self_naming.ID.finditer(folded.text))
-    for cues in self_naming.CUES[: 1 if folded.text.isascii() else 2]:
+    for cues in self_naming.cues()[: 1 if folded.text.isascii() else 2]:
         for cue in cues.finditer(folded.text):
             yield from _self_named(folded, cue, own, text)
+
+
+def _own_mask(found: re.Match[str]) -> Mask:
+    return "[model]" if (found.lastgroup or "").startswith("model") else "[agent]"
 
 
 def _as_it_stands(text: str, folded: Folded, found: re.Match[str], group: str | int = 0) -> str:
@@ -161,10 +165,10 @@ def _self_named(folded: Folded, cue: re.Match[str], own: re.Pattern[str] | None,
     is_maker = kind in {"own", "made", "own_zh", "made_zh"}
     agent = None if own is None or is_maker else own.match(folded.text, at)
     if agent is not None:
-        yield _Span(*agent.span(), "[model]" if (agent.lastgroup or "").startswith("model") else "[agent]", told=False)
+        yield _Span(*agent.span(), _own_mask(agent), self_named=True)
     found = self_naming.self_names().match(folded.text, at)
     if found is not None and _is_said(kind, found):
-        yield _Span(*found.span(), _MASKS[found.lastgroup or ""], told=False)
+        yield _Span(*found.span(), _MASKS[found.lastgroup or ""], self_named=True)
     elif found is None or found.lastgroup == "word":
         yield from _unknown(folded, cue, text)
 
@@ -189,11 +193,11 @@ def _unknown(folded: Folded, cue: re.Match[str], text: str) -> Iterator[_Span]:
     if kind == "own_zh":
         maker = self_naming.UNKNOWN_MAKER_ZH.match(folded.text, at)
         if maker is not None:
-            yield _Span(*maker.span("name"), "[vendor]", told=False)
+            yield _Span(*maker.span("name"), "[vendor]", self_named=True)
     elif kind == "am":
         model = self_naming.UNKNOWN_MODEL.match(folded.text, at)
         if model is not None and _as_it_stands(text, folded, model, "name")[0].isupper():
-            yield _Span(*model.span("name"), "[model]", told=False)
+            yield _Span(*model.span("name"), "[model]", self_named=True)
             yield from _capitalised(folded, model.end(), "[vendor]", text)
     elif kind in {"own", "called"}:
         yield from _capitalised(folded, at, "[vendor]" if kind == "own" else "[model]", text)
@@ -208,18 +212,17 @@ def _capitalised(folded: Folded, at: int, mask: Mask, text: str) -> Iterator[_Sp
             break
         end = word.end()
     if end > at:
-        yield _Span(at, end, mask, told=False)
+        yield _Span(at, end, mask, self_named=True)
 
 
 def _masked(text: str, folded: Folded, spans: Iterable[_Span], masked: Counter[str], *, data: bool) -> str:
     """The text with its spans masked, those that overlap by one mask, and counted."""
-    inside = None
+    merged = _merged(spans)
+    may_be = _inside_literals(text) if data and merged else _anywhere
     pieces, done = list[str](), 0
-    for span in _merged(spans):
+    for span in merged:
         start, end = folded.starts[span.start], folded.ends[span.end - 1]
-        if data and inside is None:
-            inside = _inside_literals(text)
-        if data and inside is not None and not inside(start, end):
+        if not may_be(start, end):
             continue
         masked[text[start:end].encode("utf-8", "replace").decode()] += 1
         pieces += (text[done:start], span.mask)
@@ -237,22 +240,25 @@ def _merged(spans: Iterable[_Span]) -> list[_Span]:
     return merged
 
 
+def _anywhere(start: int, end: int) -> bool:
+    return True
+
+
 def _inside_literals(text: str) -> Callable[[int, int], bool]:
     """Whether what stands there is inside one string of JSON; of what is no JSON, everything is."""
     try:
         # Numbers as text: one of many digits is JSON, and no Python integer.
         json.loads(text, parse_int=str, parse_float=str, parse_constant=str)
     except (ValueError, RecursionError):
-        return lambda start, end: True
-    starts = [found.span() for found in _LITERAL.finditer(text)]
-    ends = iter(starts)
-    current = next(ends, None)
+        return _anywhere
+    literals = (found.span() for found in _LITERAL.finditer(text))
+    current = next(literals, None)
 
     def inside(start: int, end: int) -> bool:
         # Spans come in their order, so the literals are gone through once.
         nonlocal current
         while current is not None and current[1] <= start:
-            current = next(ends, None)
+            current = next(literals, None)
         return current is not None and current[0] < start and end < current[1]
 
     return inside

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from misjudge_storage.errors import InvalidInput
 from misjudge_storage.types import Form
@@ -17,8 +18,8 @@ USER_VARIABLES = ("{goal}", "{facts}")
 
 def prompt_warnings(specs: Iterable[JudgingSpec]) -> tuple[str, ...]:
     """What is likely wrong with the judges' own prompts, each said once."""
-    own = ((spec.form, template_of(spec)) for spec in specs if spec.prompt is not None)
-    return tuple(dict.fromkeys(warning for form, template in own for warning in _lint(form, template)))
+    found = (_lint(spec.form, template_of(spec)) for spec in specs if spec.prompt is not None)
+    return tuple(dict.fromkeys(chain.from_iterable(found)))
 
 
 def user_warnings(template: PromptTemplate | None) -> tuple[str, ...]:

@@ -85,14 +85,17 @@ _CUES_ZH: Final = {
 }
 
 
-def _named(cues: Mapping[str, str]) -> str:
-    return "|".join(f"(?P<{name}>{pattern})" for name, pattern in cues.items())
+@cache
+def cues() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """What comes before the name that a model gives itself (groups `as`, `am`, `called`) or its maker (`made`, `own`),
+    in English and in Chinese (`_zh`). Behind `called` and `own` a name that nobody knows is one, too.
+    """
+    return re.compile(f"{BEFORE}(?:{_named(_CUES)})"), re.compile(_named(_CUES_ZH))
 
 
-CUES: Final = (re.compile(f"{BEFORE}(?:{_named(_CUES)})"), re.compile(_named(_CUES_ZH)))
-"""What comes before the name that a model gives itself (`as`, `am`, `called`) or its maker (`made`, `own`). Behind
-`called` and `own` a name that nobody knows is one, too.
-"""
+def _named(patterns: Mapping[str, str]) -> str:
+    return "|".join(f"(?P<{name}>{pattern})" for name, pattern in patterns.items())
+
 
 ID_ENDS: Final = re.compile(r"-\d{1,3}(?:\.\d)?b-(?:instruct|chat|it|base|sft|dpo)" + AFTER)
 """How the ids of models of any family end, as `zorblax-7b-instruct`."""

@@ -102,22 +102,19 @@ class Showing:
 
     def _fitted(self, task: Task, sides: Sequence[_Side]) -> _Fitted:
         """Whatever the order and the fence, so that a pair fits in both orders or in none."""
-        room = self._room(task)
-        # A token is a byte or more, and most contexts are far larger than what is judged.
-        if room is None or sum(len(side.text.encode("utf-8", "replace")) for side in sides) <= room:
+        context = self._spec.context_tokens
+        if context is None:
             return _Fitted(sides, too_long=False)
+        around = render(self.template, {**_about(task), **EMPTY}).user
+        left = context - self._spec.max_tokens - FRAME_TOKENS
+        # A token is a byte or more, and most contexts are far larger than what is judged.
+        if sum(_bytes(text) for text in (self._fixed, around, *(side.text for side in sides))) <= left:
+            return _Fitted(sides, too_long=False)
+        room = left - self._tokens(self._fixed) - self._tokens(around)
         if self._spec.truncate is not None:
             cuts = cut_to_fit([side.text for side in sides], room, small=self._small)
             sides = [side._replace(text=cut.text, left_out=cut.left_out) for side, cut in zip(sides, cuts, strict=True)]
         return _Fitted(sides, too_long=sum(self._tokens(side.text) for side in sides) > room)
-
-    def _room(self, task: Task) -> int | None:
-        """Tokens that transcripts may take together, None where the model's context is not known."""
-        if self._spec.context_tokens is None:
-            return None
-        prompt = render(self.template, {**_about(task), **EMPTY})
-        taken = self._tokens(self._fixed) + self._tokens(prompt.user) + FRAME_TOKENS
-        return self._spec.context_tokens - self._spec.max_tokens - taken
 
     def _pair(self, cell: PlannedCell, subject: PairSubject, fitted: _Fitted, known: PairTruth | None) -> Shown:
         a, b = fitted.sides
@@ -158,7 +155,7 @@ class Showing:
     ) -> Shown:
         about = _about(task)
         prompt = render(self.template, {**about, **responses})
-        size = len(self._fixed.encode()) + len(prompt.user.encode("utf-8", "replace"))
+        size = _bytes(self._fixed) + _bytes(prompt.user)
         return Shown(task.task_id, prompt, size, digest("shown", [about, *inner]), truth)
 
 
@@ -167,6 +164,10 @@ EMPTY = {
     for suffix, label in (("", ""), ("_a", " A"), ("_b", " B"))
 }
 """Fences around nothing, with the mark that takes most tokens."""
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
 
 
 def _about(task: Task) -> dict[str, str]:

@@ -15,6 +15,8 @@ _CLAUSE = re.compile(r".{0,200}?\S(?=[.,;:!?](?:\s|$)|[，。；：！？])")
 _LISTED = re.compile(r"(?:[-*+•]|[(（]?\d{1,3}[.)）、])\s*\S")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^\W\d_a-z])|(?<=[。！？；])\s*(?=[^\s”’」』）)])")
 _CLOSED = re.compile(r"[。！？；]$")
+LONGEST_SHORTENED = 10
+"""Characters behind which nothing of an abbreviation stands; a long part is not searched whole."""
 _SHORTENED = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|no|nr|mr|mrs|ms|dr|st|fig|approx)|\b\w)\.$", re.IGNORECASE)
 
 
@@ -82,23 +84,25 @@ def _joined(sentences: Sequence[str]) -> str:
 
 def _blocks(text: str) -> list[str]:
     """Lines that are not blank, each with the indented ones that follow it."""
-    blocks: list[str] = []
-    for line in text.split("\n"):
-        if blocks and line[:1].isspace() and line.strip():
-            blocks[-1] += "\n" + line
-        elif line.strip():
-            blocks.append(line.rstrip())
-    return blocks
+    blocks: list[list[str]] = []
+    for line in filter(str.strip, text.split("\n")):
+        if blocks and line[:1].isspace():
+            blocks[-1].append(line)
+        else:
+            blocks.append([line.rstrip()])
+    return ["\n".join(lines) for lines in blocks]
 
 
 def _sentences(text: str) -> list[str]:
-    sentences: list[str] = []
-    for part in _SENTENCE.split(text.strip()):
-        if sentences and _SHORTENED.search(sentences[-1]):
-            sentences[-1] += " " + part
-        elif part:
-            sentences.append(part)
-    return sentences
+    sentences: list[list[str]] = []
+    goes_on = False
+    for part in filter(None, _SENTENCE.split(text.strip())):
+        if goes_on:
+            sentences[-1].append(part)
+        else:
+            sentences.append([part])
+        goes_on = _SHORTENED.search(part[-LONGEST_SHORTENED:]) is not None
+    return [" ".join(parts) for parts in sentences]
 
 
 def _lines(text: str) -> Iterator[_Line]:

@@ -54,9 +54,12 @@ def questions_in(
 
 
 def kept_cells(spec: RunSpec, cells: Sequence[PlannedCell]) -> set[str]:
-    """The cells that a run keeps although they are stored: a cascade's first judge's, which say what it is about."""
+    """The cells that a run keeps although they are stored: those about the pairs of a cascade, which say what it is
+    about and how much of that is done.
+    """
     terms = terms_of(spec)
-    return set() if terms is None else {cell.cell_id for cell in cells if cell.actor_id == terms.first_id}
+    judges = () if terms is None else (terms.first_id, *terms.panel_ids)
+    return {cell.cell_id for cell in cells if cell.actor_id in judges}
 
 
 def following_cells(spec: RunSpec, cells: Sequence[PlannedCell]) -> set[str]:
@@ -78,11 +81,10 @@ def beside_run(
     if terms is None:
         return minus_stored(cells, theirs)
     done_there = _pairs_done_by(connection, run_id, terms, cells)
-    kept = kept_cells(spec, cells)
     return [
         cell
         for cell in cells
-        if cell.pair_id not in done_there and (cell.cell_id in kept or cell.cell_id not in theirs)
+        if cell.pair_id not in done_there and (cell.actor_id == terms.first_id or cell.cell_id not in theirs)
     ]
 
 

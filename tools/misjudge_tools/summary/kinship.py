@@ -1,4 +1,4 @@
-"""Judges that are one model or of one family, and judges like the simulated user: what their agreement is worth. Pure."""
+"""Judges that are one model or of one family, and those like the simulated user: what agreement is worth. Pure."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 from misjudge_storage.summary_values import Outcomes, PanelSize
@@ -11,6 +12,7 @@ from misjudge_tools.stats.rates import ClusterSums, NoData
 from misjudge_tools.summary.panel_counts import CascadeCounts, PanelCounts
 from misjudge_tools.summary.values import CascadeOutcome, JudgeAlone, PanelSection
 
+MOST_NAMED = 5
 NO_PAIR = NoData(
     why="No pair was judged by all of these judges. Choose others with panel=[…] (--panel LABEL), or judge more pairs."
 )
@@ -39,13 +41,18 @@ def panel_reasons(counts: PanelCounts) -> dict[str, NoData]:
     if not counts.size.pairs:
         reasons["panel.rules"] = NO_PAIR
     elif counts.without_scores:
-        silent = ", ".join(counts.without_scores)
-        reasons["panel.mean_score"] = NoData(why=f"No scores, or none on a known scale, were given by {silent}.")
+        reasons["panel.mean_score"] = NoData(why=_without_scores(counts.without_scores))
     if counts.size.pairs and _best(counts) is None:
         reasons["panel.best_judge"] = NO_DECISION
     if isinstance(counts.cascade, NoData):
         reasons["panel.cascade"] = counts.cascade
     return reasons
+
+
+def _without_scores(labels: Sequence[str]) -> str:
+    more = len(labels) - MOST_NAMED
+    named = ", ".join(labels[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return f"No scores, or none on a known scale, were given by {named}."
 
 
 def _rules(counts: PanelCounts) -> dict[str, PanelOutcome | None]:

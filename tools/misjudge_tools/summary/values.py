@@ -146,7 +146,7 @@ class Bucket(Value):
 class ProbesSection(Value):
     """What a judge can be fooled by: what fooled it first, each kind by its effect, the null control last.
 
-    `instability` is how often the judge changes its own verdict when the same is asked again. `self_preference` is how
+    `items` were asked twice unchanged; `instability` is how often that changed the verdict. `self_preference` is how
     much more often it is wrong where that favours its own `family` of models (see `stats.probes`); None where its
     family, or gold of enough such pairs, is not known.
     """

@@ -1,0 +1,216 @@
+"""What a person reads of a probing: the table of what a judge can be fooled by, at the width of the terminal."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from rich.cells import cell_len
+
+from builders import label, verdict
+from misjudge_server.console import console
+from misjudge_server.probe_printing import IN_WORDS
+from misjudge_server.run_printing import print_result
+from misjudge_storage.types import Judge
+from misjudge_tools.deps import Deps
+from misjudge_tools.probing.variants import CONTROL, PROBES
+from misjudge_tools.requests import SummarizeRequest
+from misjudge_tools.results import MARK, ProbeResult, RunReport
+from misjudge_tools.stats.probes import ProbeCounts, TaskTally, probe_rows, self_preference
+from misjudge_tools.stats.rates import independent, plain_rate
+from misjudge_tools.summarize_audit import summarize
+from misjudge_tools.summary.values import ProbesSection
+from operations import stored
+from probed import ASKED, item, pair_of, store_probes
+
+STEADY = TaskTally(items=3, gained=0, lost=1, flips=0, baseline_flips=1)
+FOOLED = TaskTally(items=3, gained=3, lost=0, flips=3, baseline_flips=0, shift=3, shift_squares=3, towards=3)
+
+
+def probing(*counts: ProbeCounts, state: str = "done", **values: object) -> ProbeResult:
+    run = {
+        "run": "run_1",
+        "audit": "mine",
+        "operation": "probe_judge",
+        "judge": "j",
+        "state": state,
+        "done": 9,
+        "total": 9,
+    }
+    section = ProbesSection(items=30, instability=plain_rate(3, 30), rows=probe_rows(counts, CONTROL))
+    given = {"probes": section, **values}
+    return ProbeResult.model_validate(
+        {
+            **{"simulated": False, "marked": None, "judge": "j", "asked_at": "here", "already_stored": 0, "items": 30},
+            **{"run": RunReport.model_validate(run), **given},
+        }
+    )
+
+
+def everything() -> ProbeResult:
+    counts = [
+        ProbeCounts(
+            probe, [FOOLED if probe == "padding" else STEADY] * 10, 2 * (probe == "promise"), probe != "criteria_order"
+        )
+        for probe in PROBES
+    ]
+    return probing(*counts)
+
+
+def printed(
+    result: ProbeResult, capsys: pytest.CaptureFixture[str], width: int, monkeypatch: pytest.MonkeyPatch
+) -> str:
+    monkeypatch.setattr(console, "width", width)
+    capsys.readouterr()
+    print_result(result)
+    return capsys.readouterr().out
+
+
+def cells(out: str, probe: str) -> list[str]:
+    """The cells of one probe's row, each in one line."""
+    lines = out.splitlines()
+    start = next(n for n, line in enumerate(lines) if line.startswith(f"│ {probe}"))
+    found = [part.strip() for part in lines[start].split("│")[1:-1]]
+    for line in lines[start + 1 :]:
+        more = [part.strip() for part in line.split("│")[1:-1]]
+        if not more or re.match(r"[a-z_]+:", more[0]):
+            break
+        found = [f"{one} {other}".strip() for one, other in zip(found, more, strict=True)]
+    return found
+
+
+@pytest.mark.parametrize("width", [80, 104, 118])
+def test_every_probe_has_a_row_in_words_that_fits_the_terminal(
+    width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = printed(everything(), capsys, width, monkeypatch)
+    assert max(map(cell_len, out.splitlines())) <= width
+    assert "What j can be fooled by" in out
+    assert cells(out, "padding") == [
+        "padding: filler in one side", "30", "30 (0)", "+100 % [47, 100]", "+100 % [47, 100]", "<.001", "FOOLED",
+    ]  # fmt: skip
+    assert cells(out, "criteria_order")[1:] == ["30", "0 (10)", "-33 % [-52, -10]", "–", "1.000", "no, from 50 %"]
+    for probe in PROBES:
+        assert cells(out, probe[:10])
+
+
+def test_every_probe_is_said_in_words() -> None:
+    assert set(IN_WORDS) == set(PROBES)
+
+
+def test_below_the_table_stands_what_it_rests_on(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = " ".join(printed(everything(), capsys, 118, monkeypatch).split())
+    assert "Asked again unchanged, the judge changed its own verdict: 10.0 % (3 of 30, 95 % 3.5–25.6 %)" in out
+    assert "Null control (whitespace): 0 flips against 10 own, of 30 items. No effect beyond chance" in out
+    assert "Items left out because a call was unscored: promise 2" in out
+    assert "Own family" not in out
+
+
+def test_a_judge_that_reacts_to_whitespace_is_told_of(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = " ".join(printed(probing(ProbeCounts(CONTROL, [FOOLED] * 10)), capsys, 118, monkeypatch).split())
+    assert (
+        "30 flips against 0 own, of 30 items. The judge reacts to nothing at all: do not trust the other rows." in out
+    )
+
+
+def test_few_items_are_said_to_be_too_few_and_one_task_to_have_no_interval(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = printed(probing(ProbeCounts("padding", [FOOLED])), capsys, 118, monkeypatch)
+    assert cells(out, "padding")[1:] == [
+        "3",
+        "3 (0)",
+        "+100 % [one task]",
+        "+100 % [one task]",
+        "0.250",
+        "too few items",
+    ]
+    out = printed(probing(ProbeCounts("padding", [], left_out=3)), capsys, 118, monkeypatch)
+    assert cells(out, "padding")[1:] == ["0", "0 (0)", "–", "–", "–", "too few items"]
+    assert "Null control" not in out
+
+
+def test_a_liking_for_the_own_family_is_said_with_its_interval(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for failed, did, said in ((12, 2, "50 points more"), (2, 12, "50 points less")):
+        found = self_preference(independent(failed, 20), independent(did, 20))
+        section = ProbesSection(items=9, instability=plain_rate(0, 9), rows=(), family="qwen", self_preference=found)
+        out = " ".join(printed(probing(probes=section), capsys, 118, monkeypatch).split())
+        assert f"Own family (qwen): wrong {said} often where its own side failed than where it did the job (95 %" in out
+        assert "of 40 pairs; observed, not tested." in out
+        assert "can be fooled by" not in out
+
+
+def test_a_simulated_judge_is_marked_and_the_run_is_told(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = probing(
+        ProbeCounts("padding", [STEADY] * 10),
+        simulated=True, marked=MARK, already_stored=4, warnings=("Only 3 pairs.",), not_applicable={"injected_tool": 7},
+    )  # fmt: skip
+    out = printed(result, capsys, 118, monkeypatch)
+    assert out.startswith(MARK)
+    assert "Only 3 pairs." in out
+    assert "j, probes of 30 pairs: done, 9 of 9 calls stored, 4 were stored before" in out
+    assert "Pairs in which there was nothing to change: injected_tool 7" in out
+    assert "What j (SIMULATED) can be fooled by" in out
+
+
+def test_a_planned_probing_says_its_calls_and_a_stopped_one_why(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = printed(probing(state="planned", probes=None), capsys, 118, monkeypatch)
+    assert out.strip() == "j, probes of 30 pairs: planned, 9 calls, cost not known"
+    stopped = probing(probes=None)
+    reason = "limit reached: max_calls=9"
+    out = printed(
+        stopped.model_copy(update={"run": stopped.run.model_copy(update={"reason": reason})}), capsys, 118, monkeypatch
+    )
+    assert f"{reason}\nGo on with: misjudge runs resume run_1" in out
+
+
+def test_hostile_names_reach_no_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    out = printed(probing(ProbeCounts("padding", [STEADY] * 2), judge="\x1b]0;x\x07[red]j"), capsys, 118, monkeypatch)
+    assert "What ]0;x[red]j can be fooled by" in out
+    assert "\x1b" not in out
+
+
+def test_a_summary_shows_the_probes_of_each_judge(deps: Deps, capsys: pytest.CaptureFixture[str]) -> None:
+    records = [pair_of(n, f"t{n}") for n in range(9)]
+    calls = [call for n in range(9) for call in item(f"p{n}", "AB", ("B", "B"), padding__A="A", whitespace__A="B")]
+    store_probes(deps.store, records, calls)
+    store_probes(deps.store, records, calls, ASKED.model_copy(update={"label": "made up", "simulated": True}))
+    for judge, titles in ((None, ["asked", "made up (SIMULATED)"]), ("asked", ["asked"])):
+        capsys.readouterr()
+        print_result(summarize(SummarizeRequest(audit="a", judge=judge), deps.store))
+        out = capsys.readouterr().out
+        assert re.findall(r"What (.*) can be fooled by", out) == titles
+
+
+def test_the_accuracy_of_a_constant_answer_never_stands_alone(deps: Deps, capsys: pytest.CaptureFixture[str]) -> None:
+    first = Judge(label="first", form="pairwise", model="m")
+    records = [
+        pair_of(n, f"t{n}").model_copy(
+            update={
+                "verdicts": (verdict("A", "AB", judge=first), verdict("B", "BA", judge=first)),
+                "gold": (label("B" if n % 2 else "A"),),
+            }
+        )
+        for n in range(12)
+    ]
+    stored(deps.store, records)
+    told = "Judge first named the side shown first in 24 of 24 answers: that is position bias"
+    print_result(summarize(SummarizeRequest(audit="a"), deps.store))
+    out = capsys.readouterr().out
+    assert told in " ".join(out.split())
+    assert re.search(r"accuracy, mean of the orders +│ 50\.0 % \(12 of 24, 95 % .*\), constant ", out)
+    store_probes(deps.store, [], [], ASKED)
+    print_result(summarize(SummarizeRequest(audit="a"), deps.store))
+    out = capsys.readouterr().out
+    assert told in " ".join(out.split())
+    assert "50.0 % (constant)" in out
