@@ -16,6 +16,7 @@ from misjudge_storage.leases import RUNS
 from misjudge_storage.provenance_records import provenance, unfinished_runs
 from misjudge_storage.rows import judge_fingerprint, verdict_row
 from misjudge_storage.run_records import create_run
+from misjudge_storage.summary_records import unscored_reasons
 from misjudge_storage.summary_values import Provenance, UnfinishedRun
 from misjudge_storage.types import RunState
 from run_builders import PlannedRun, planned_run, result
@@ -106,3 +107,21 @@ def test_a_lost_run_has_ended_and_another_run_may_finish_its_plan(any_store: Sto
         other = run._replace(run_id=create_run(connection, run.audit_id, "judge", "{}", None, run.cells))
     put(any_store, *(result(other, number) for number in range(4)))
     assert ask(any_store, unfinished_runs, run) == []
+
+
+@pytest.mark.parametrize("count", [provenance, unscored_reasons])
+def test_that_an_unscored_question_was_asked_again_is_found_by_its_subject(store: Store, count: Any) -> None:
+    run = planned_run(store, pairs=3)
+    put(store, result(run, 0, None, lost=True))
+    statements: list[str] = []
+    with store.read() as connection:
+        dbapi = connection.connection.dbapi_connection
+        assert dbapi is not None
+        dbapi.set_trace_callback(statements.append)
+        count(connection, run.audit_id)
+        dbapi.set_trace_callback(None)
+        plan = [step.detail for step in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statements[-1]}")]
+    asked_again = plan[next(place for place, step in enumerate(plan) if "CORRELATED" in step) :]
+    for index in ("verdicts_by_pair (audit_id=? AND pair_id=? AND judge_id=?)", "verdicts_by_trajectory"):
+        assert any(index in step for step in asked_again), plan
+    assert not any("verdicts_by_time" in step for step in asked_again), plan

@@ -205,9 +205,7 @@ async def test_a_run_of_real_agents_and_a_real_judge_has_no_mark(tmp_path: Path)
     program.write_text(AGENT, encoding="utf-8")
     command = CommandAgent(kind="command", argv=(sys.executable, str(program)))
     episodes = SHOP.model_copy(update={"agents": {"one": command, "two": command}})
-    asked = request(
-        suite=shop(tmp_path / "shop", 1), agents=["one", "two"], user="scripted", judge=None, signals=[]
-    )
+    asked = request(suite=shop(tmp_path / "shop", 1), agents=["one", "two"], user="scripted", judge=None, signals=[])
     async with PromptJudge() as judge, opened(tmp_path / "s.db", keyed(judge.base_url), episodes=episodes) as deps:
         done = await run_pair(asked, deps)
         assert (done.run.state, done.simulated, done.marked, done.run.simulated) == ("done", False, None, False)

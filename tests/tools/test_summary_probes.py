@@ -122,14 +122,31 @@ def test_the_summary_holds_the_probes_of_each_judge(store: Store) -> None:
     records = [pair_of(n, f"t{n}") for n in range(10)]
     probed_id = store_probes(store, records, fooled(10))
     assert summary(store).probes == section(store, probed_id)
-    store_probes(store, records, [], OTHER)
+    other_id = store_probes(store, records, fooled(6), OTHER)
     both = summary(store)
     assert (both.probes, "probes" in both.why) == (None, True)
     assert both.judges is not None
     assert both.judges["asked"].probes == section(store, probed_id)
-    assert both.judges["other"].probes is None
+    assert both.judges["other"].probes == section(store, other_id)
     assert summary(store, judge="asked", sections=["probes"]).probes == section(store, probed_id)
     assert summary(store, judge="asked", sections=["pairs"]).probes is None
+
+
+def test_a_judge_that_was_only_probed_is_none_of_several_and_no_panel(store: Store) -> None:
+    judged = [
+        pair_of(n, f"t{n}", better="A").model_copy(update={"verdicts": (verdict("A", "AB", judge=OTHER),)})
+        for n in range(10)
+    ]
+    stored(store, judged)
+    before = summary(store)
+    probed_id = store_probes(store, [], fooled(10))
+    after = summary(store)
+    assert before.judge == after.judge == "other"
+    assert after.model_dump(exclude={"warnings"}) == before.model_dump(exclude={"warnings"})
+    assert after.warnings == ("Judge asked was probed here and judged nothing: see its probes with judge=asked.",)
+    assert summary(store, judge="asked").probes == section(store, probed_id)
+    with pytest.raises(NotFound, match="no judge 'asked' of pairs"):
+        summary(store, panel=["asked", "other"])
 
 
 @pytest.mark.parametrize("seed", range(3))

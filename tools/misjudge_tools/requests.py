@@ -182,7 +182,7 @@ class ProbeRequest(AskingRequest):
     """What a judge can be fooled by: stored pairs, changed in ways that must not matter."""
 
     probes: Annotated[list[ProbeName] | None, Field(min_length=1, description="Only these. Default: all.")] = None
-    items: Annotated[int, Field(ge=1, le=2000, description="How many pairs; each is asked twice unchanged, too.")] = 20
+    items: Annotated[int, Field(ge=1, le=2000, description="How many pairs; each is asked twice unchanged, too.")] = 60
     pair_ids: Annotated[list[str] | None, Field(min_length=1, description="Only these stored pairs.")] = None
     side: Annotated[
         Literal["random", "failed"], Field(description="Which side is changed; failed: the one that is worse by gold.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import get_args
 
 from misjudge_storage.engine import Store
@@ -34,7 +34,7 @@ def summarize(request: SummarizeRequest, store: Store, families: Mapping[str, st
         raise InvalidInput("Choose one judge (judge=LABEL) or a panel of several (panel=[LABEL, …]), not both.")
     counts = read_counts(store, request.audit, request.panel)
     found = entries(counts)
-    chosen = _choose(found, request)
+    chosen = _choose(counts, found, request)
     sections = judge_sections(counts, chosen) if chosen else audit_sections(counts)
     return AuditSummary(
         audit=request.audit,
@@ -45,10 +45,19 @@ def summarize(request: SummarizeRequest, store: Store, families: Mapping[str, st
             *trouble_warnings(counts.agents),
             *shared_warnings(counts.asked, families),
             *constant_warnings(_paired(counts, chosen), counts.groups),
+            *_probed_warnings(counts, chosen),
         ),
         judges=None if chosen or not found else _side_by_side(counts, found, request),
         **dict(_only(sections, request)),
     )
+
+
+def _probed_warnings(counts: AuditCounts, chosen: Entry | None) -> Iterator[str]:
+    """Of a summary of the one judge that judged: where to find those that were merely probed."""
+    judged = {judge.label for judge in counts.judged}
+    if chosen is not None and chosen.judge in judged:
+        for label in sorted({judge.label for judge in counts.judges} - judged):
+            yield f"Judge {label} was probed here and judged nothing: see its probes with judge={label}."
 
 
 def _paired(counts: AuditCounts, chosen: Entry | None) -> list[JudgeFacts]:
@@ -68,9 +77,12 @@ def _side_by_side(counts: AuditCounts, found: Sequence[Entry], request: Summariz
     return {entry.label: _only(judge_sections(counts, entry, beside=True), request) for entry in found}
 
 
-def _choose(found: Sequence[Entry], request: SummarizeRequest) -> Entry | None:
+def _choose(counts: AuditCounts, found: Sequence[Entry], request: SummarizeRequest) -> Entry | None:
+    """The entry asked for, else that of the only judge. One that was merely probed does not make it one of several."""
     if request.judge is None:
-        return found[0] if len(found) == 1 else None
+        judged = {judge.label for judge in counts.judged}
+        only = [entry for entry in found if entry.judge in judged]
+        return only[0] if len(only) == 1 else None
     for entry in found:
         if entry.label == request.judge:
             return entry

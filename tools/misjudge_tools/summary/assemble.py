@@ -75,7 +75,7 @@ def judge_sections(counts: AuditCounts, entry: Entry, *, beside: bool = False) -
     paired = mine.get("pairwise")
     satisfied_by = next((mine[form] for form in SATISFACTION_FORMS if form in mine), None)
     ids = {judge.judge_id for judge in mine.values()}
-    alone = len(ids) == len(counts.judges)
+    alone = ids.issuperset(judge.judge_id for judge in counts.judged)
     uses = [use for use in counts.uses if use.judge_id in ids or (alone and use.judge_id is None)]
     group = _pooled(counts.groups, paired, entry.subset)
     whole = entry.subset is None

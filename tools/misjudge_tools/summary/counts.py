@@ -62,6 +62,19 @@ class AuditCounts(NamedTuple):
         """Whether any episode of the audit is made up."""
         return any(agent.simulated for agent in self.agents)
 
+    @property
+    def judged(self) -> Sequence[JudgeFacts]:
+        """The judges, without those that were probed and gave no verdict of the audit; all where none gave any."""
+        return without_probed(self.judges, self.probes, self.provenance) or self.judges
+
+
+def without_probed(
+    judges: Sequence[JudgeFacts], probes: Mapping[str, ProbedJudge], provenance: Mapping[str, Provenance]
+) -> Sequence[JudgeFacts]:
+    """The judges but those that were only probed."""
+    only_probed = probes.keys() - provenance.keys()
+    return [judge for judge in judges if judge.judge_id not in only_probed]
+
 
 def read_counts(store: Store, audit: str, panel: Sequence[str] | None = None) -> AuditCounts:
     """The counts of the audit with this name, and of the panel of the judges with these labels, by default of all.
@@ -73,7 +86,9 @@ def read_counts(store: Store, audit: str, panel: Sequence[str] | None = None) ->
         records.reduce_audit(connection, audit_id)
         graded = records.has_graded_rewards(connection, audit_id)
         judges = records.judges(connection, audit_id)
-        together = panel_judges(judges, panel, audit)
+        provenance = {one.judge_id: one for one in provenance_records.provenance(connection, audit_id)}
+        probes = probe_records.probed_judges(connection, audit_id)
+        together = panel_judges(without_probed(judges, probes, provenance), panel, audit)
         return AuditCounts(
             audit=audit,
             judges=judges,
@@ -92,9 +107,9 @@ def read_counts(store: Store, audit: str, panel: Sequence[str] | None = None) ->
             labels=records.label_counts(connection, audit_id),
             uses=records.uses(connection, audit_id),
             stated_tokens=records.stated_tokens(connection, audit_id),
-            provenance={one.judge_id: one for one in provenance_records.provenance(connection, audit_id)},
+            provenance=provenance,
             unfinished=provenance_records.unfinished_runs(connection, audit_id),
-            probes=probe_records.probed_judges(connection, audit_id),
+            probes=probes,
             asked=asked_records.asked_models(connection, audit_id),
             panel=read_panel(connection, audit_id, together, judges) if together else None,
         )

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from misjudge_storage import panel_records, run_records
 from misjudge_storage.errors import InvalidInput, NotFound
 from misjudge_storage.rows import judge_fingerprint
-from misjudge_storage.summary_values import JudgeFacts, Outcomes, PanelSize
+from misjudge_storage.summary_values import Ballot, JudgeFacts, Outcomes, PanelSize, PanelStatus
 from misjudge_tools.judging.choice import judge_of
 from misjudge_tools.judging.forms import FORMS
 from misjudge_tools.runs.spec import read_spec
@@ -107,7 +107,7 @@ def _read_cascade(connection: Connection, audit_id: str, judges: Sequence[JudgeF
     labels = {judge_fingerprint(judge): judge.label for judge in asked if FORMS[judge.form].compares}
     first, *panel = labels
     escalated = panel_records.hold_cascade(connection, audit_id, first, panel)
-    ruled = {ballot: majority(ballot) for ballot in panel_records.ballots(connection)}
+    ruled: dict[Ballot, PanelStatus] = {ballot: majority(ballot) for ballot in panel_records.ballots(connection)}
     if not ruled:
         return None
     labels |= {judge.judge_id: judge.label for judge in judges}
