@@ -88,13 +88,15 @@ BUCKET_CUTS: Mapping[str, str] = {
 _SAME_QUESTION = """
     EXISTS (
         SELECT 1 FROM verdicts v
-        WHERE v.audit_id = :audit AND v.judge_id = u.judge_id AND v.status <> 'unscored' AND NOT v.reduced
-            AND NOT u.reduced AND v.{subject} = u.subject
+        WHERE {subject} = u.subject AND v.judge_id = u.judge_id AND v.status <> 'unscored' AND NOT v.reduced
+            AND NOT u.reduced
             AND COALESCE(v.order_shown, '') = u.shown AND v.repeat = u.repeat
     )
 """
 # Two questions, not one with OR: that would go through all verdicts of the audit for each unscored one.
-ASKED_AGAIN = f"({_SAME_QUESTION.format(subject='pair_id')} OR {_SAME_QUESTION.format(subject='trajectory_id')})"
+_OF_PAIR = _SAME_QUESTION.format(subject="v.audit_id = :audit AND v.pair_id")
+_OF_TRAJECTORY = _SAME_QUESTION.format(subject="v.trajectory_id")
+ASKED_AGAIN = f"({_OF_PAIR} OR {_OF_TRAJECTORY})"
 """Of an unscored verdict `u` with its subject and order shown: the same was asked again, and scored."""
 
 

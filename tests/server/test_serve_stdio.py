@@ -47,6 +47,7 @@ GOOD_CALLS: list[tuple[str, dict[str, Any]]] = [
     ("judge", {"audit": "日志", "judge": "simulated"}),
     ("summarize_audit", {"audit": "日志"}),
     ("run_pair", PAIR),
+    ("probe_judge", {"audit": "日志", "judge": "simulated", "probes": ["padding"]}),
     ("runs", {"action": "list"}),
     ("read_record", {"uri": "misjudge://audits/日志"}),
 ]

@@ -226,6 +226,7 @@ def test_a_text_without_lines_is_cut_between_characters_as_people_see_them() -> 
     for unit in (family, accented, "👍🏽", "字"):
         for room in range(150, 170):
             (cut,) = cut_to_fit([unit * 600], room)
+            assert room - 2 * tokens_of(unit) - 2 < tokens_of(cut.text) <= room
             head, tail, goes_on = parts(cut)
             assert goes_on
             assert head == unit * (len(head) // len(unit)) and tail == unit * (len(tail) // len(unit))

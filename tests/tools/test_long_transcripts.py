@@ -18,9 +18,10 @@ from misjudge_storage.run_records import PlannedCell
 from misjudge_tools.deps import Deps
 from misjudge_tools.gateway.settings import Price
 from misjudge_tools.judge import judge
-from misjudge_tools.judging.choice import JudgingSpec, choose_judge, judge_of, reply_schema
+from misjudge_tools.judging.choice import JudgingSpec, choose_judge, judge_of, reply_schema, template_of
 from misjudge_tools.judging.fit_context import FRAME_TOKENS, tokens_of
-from misjudge_tools.judging.showing import Showing, Shown
+from misjudge_tools.judging.prompts import render
+from misjudge_tools.judging.showing import EMPTY, Showing, Shown
 from misjudge_tools.requests import JudgeRequest, SummarizeRequest
 from misjudge_tools.results import JudgeResult
 from misjudge_tools.runs.plan import both_orders, pair_cells
@@ -147,16 +148,22 @@ def taken(spec: JudgingSpec, system: str, user: str) -> int:
     return tokens_of(system + (reply_schema(spec) or "")) + tokens_of(user) + FRAME_TOKENS + spec.max_tokens
 
 
+SAID = {"short": SHORT, "long": LONG}
+
+
 @pytest.mark.parametrize("pair_id", ["short", "long"])
 async def test_a_pair_fits_to_the_last_token_in_both_orders_or_in_none(deps: Deps, pair_id: str) -> None:
-    least = least_context(deps, pair_id)
-    assert [shown.too_long for shown in shown_at(deps, least, pair_id)] == [False, False]
-    assert [shown.too_long for shown in shown_at(deps, least - 1, pair_id)] == [True, True]
     spec = choose_judge(None, "pairwise", "en", deps.models)
+    template = template_of(spec)
+    task = {"task": "Cancel it.", "criteria": "The order is cancelled.", "constraints": ""}
+    around = render(template, {**task, **EMPTY}).user
+    said = sum(tokens_of(f"[assistant] {one}") for one in SAID[pair_id])
+    least = taken(spec, template.system, around) + said
+    assert [shown.too_long for shown in shown_at(deps, least - 1, pair_id)] == [True, True]
     for shown in shown_at(deps, least, pair_id):
-        assert 0 <= least - taken(spec, shown.prompt.system, shown.prompt.user) < 30, (
-            "what the marks of a fence may take"
-        )
+        assert not shown.too_long
+        assert 0 <= least - taken(spec, shown.prompt.system, shown.prompt.user) < 30, "what a fence may take"
+    assert least_context(deps, pair_id) == least
 
 
 async def test_at_the_boundary_it_is_sent_and_one_token_below_it_is_not(

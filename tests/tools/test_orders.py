@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from live_parts import SHOP, ran, shop
+from misjudge_storage.run_records import PlannedCell, create_run
 from misjudge_storage.types import Order
 from misjudge_tools.deps import Deps
 from misjudge_tools.judge import judge
@@ -170,6 +171,15 @@ async def test_what_was_asked_in_another_way_does_not_choose_the_order(deps: Dep
     await judging(deps, orders=before)
     await judging(deps, OTHER)
     assert surplus(asked_orders(deps, OTHER).values()) == 0
+
+
+async def test_a_run_of_another_version_that_cannot_be_read_has_no_say(deps: Deps) -> None:
+    audit = stored(deps.store, pair_records(2))
+    other = PlannedCell("cell", "pairwise", "jdg", "p0", None, "AB", 0)
+    with deps.store.write() as connection:
+        create_run(connection, audit, "judge", '{"judges": "of tomorrow"}', None, [other])
+    done = await judging(deps)
+    assert (done.run.state, done.run.total, surplus(asked_orders(deps).values())) == ("done", 2, 0)
 
 
 async def test_a_fixed_order_is_a_first_for_every_pair_and_repeat(deps: Deps) -> None:

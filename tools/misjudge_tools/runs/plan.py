@@ -58,7 +58,7 @@ def balanced_orders(seed: int, pair_ids: Iterable[str], known: Mapping[tuple[str
     were planned before, by (pair, repeat), which stay and are balanced, too. The judge has no say in it: a second judge
     sees what the first one saw.
     """
-    first = {pair_id: _flipped(order, repeat) for (pair_id, repeat), order in known.items()}
+    first: dict[str, Order] = {pair_id: _flipped(order, repeat) for (pair_id, repeat), order in known.items()}
     surplus = sum(_WEIGHT[order] for order in first.values())
     for pair_id in pair_ids:
         if pair_id not in first:
