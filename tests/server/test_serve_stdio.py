@@ -107,15 +107,16 @@ def test_a_hostile_folder_hinders_no_tool_in_either_protocol_era(tmp_path: Path,
     results = [answers[number]["result"] for number in range(FIRST, FIRST + len(GOOD_CALLS) + len(BAD_CALLS))]
     good, bad = results[: len(GOOD_CALLS)], results[len(GOOD_CALLS) :]
     assert [result.get("isError", False) for result in good] == [False] * len(GOOD_CALLS)
-    imported, judged, summary, pair, runs, record = [result["structuredContent"] for result in good]
+    imported, judged, summary, pair, probed, runs, record = [result["structuredContent"] for result in good]
     assert imported["files"][0]["records"] == 3
     assert (judged["run"]["state"], judged["run"]["done"], judged["simulated"]) == ("done", 6, True)
     assert set(summary["judges"]) == {"verdict", "simulated"}
     assert summary["marked"].startswith("SIMULATED")
     assert (pair["pair"]["row"]["success_a"], pair["pair"]["row"]["success_b"]) == (1, 0)
-    assert [run["operation"] for run in runs["runs"]] == ["run_pair", "judge"]
+    assert (probed["items"], [row["probe"] for row in probed["probes"]["rows"]]) == (3, ["padding"])
+    assert [run["operation"] for run in runs["runs"]] == ["probe_judge", "run_pair", "judge"]
     assert record["record"]["name"] == "日志"
-    assert all("SIMULATED" in result["content"][0]["text"] for result in good[1:4])
+    assert all("SIMULATED" in result["content"][0]["text"] for result in good[1:5])
     for result, (_, _, sentence) in zip(bad, BAD_CALLS, strict=True):
         assert (result["isError"], "structuredContent" in result) == (True, False)
         [content] = result["content"]

@@ -145,7 +145,8 @@ class VerdictShown(Value):
 class JudgeResult(Value):
     """A judging: its run, and the first verdicts once it is done. `simulated` marks made-up results.
 
-    `asked_at` says which model is asked where, and where both were configured; `warnings` what is wrong with a prompt.
+    `asked_at` says which model is asked where, and where both were configured; `warnings` what is wrong with a prompt,
+    or that judges share a model or family.
     """
 
     simulated: bool
