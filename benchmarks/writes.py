@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from sqlmodel import Session
 
-from misjudge_storage import tables
+from misjudge_storage import columns, tables
 from misjudge_storage.engine import Store, open_store
 from misjudge_storage.ingest import insert_new
 from misjudge_storage.rows import log_row
@@ -87,7 +87,7 @@ def fresh_store() -> Iterator[tuple[Store, Path]]:
         store = open_store(path)
         with store.write() as connection:
             audit = {"audit_id": AUDIT, "name": "benchmark", "seed": 0, "secret": "benchmark"}
-            insert_new(connection, tables.Audit, [{**audit, "created_at": tables.utc_now()}])
+            insert_new(connection, tables.Audit, [{**audit, "created_at": columns.utc_now()}])
         try:
             yield store, path
         finally:

@@ -17,8 +17,8 @@ from sqlalchemy import Connection, Insert, Table, null, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import SQLModel
 
+from misjudge_storage import columns, tables
 from misjudge_storage import rows as make
-from misjudge_storage import tables
 from misjudge_storage.errors import Conflict
 from misjudge_storage.rows import Row, storable
 from misjudge_storage.types import Episode, Judge, PairKey, Record
@@ -88,7 +88,7 @@ def ensure_audit(connection: Connection, name: str, seed: int = 0, secret: str |
     """The id of the audit with this name, made if need be. `secret` keys its fences: random unless it is given."""
     audit = make.audit_id(name)
     row = {"audit_id": audit, "name": name, "seed": seed, "secret": secret or secrets.token_hex(16)}
-    insert_new(connection, tables.Audit, [{**row, "created_at": tables.utc_now()}])
+    insert_new(connection, tables.Audit, [{**row, "created_at": columns.utc_now()}])
     return audit
 
 

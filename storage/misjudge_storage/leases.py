@@ -15,7 +15,7 @@ from uuid import uuid4
 
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, not_, or_, select, update
 
-from misjudge_storage import tables
+from misjudge_storage import columns, tables
 from misjudge_storage.ingest import insert_new
 from misjudge_storage.types import RunState
 
@@ -49,7 +49,7 @@ class Renewal(NamedTuple):
 
 def claim(connection: Connection, run_id: str, owner: str) -> Lease | None:
     """Take the run's lease, and with it forget a wish to stop; None when another owner holds it."""
-    now = tables.utc_now()
+    now = columns.utc_now()
     taken = (
         update(RUNS)
         .where(RUNS.c.run_id == run_id, or_(_free(connection, run_id, now), RUNS.c.owner == owner))
@@ -73,7 +73,7 @@ def claim(connection: Connection, run_id: str, owner: str) -> Lease | None:
 
 def renew(connection: Connection, lease: Lease) -> Renewal:
     """Prolong the lease, where it is held."""
-    until = tables.utc_now() + timedelta(seconds=LEASE_SECONDS)
+    until = columns.utc_now() + timedelta(seconds=LEASE_SECONDS)
     prolonged = update(RUNS).where(_held(lease)).values(lease_until=until).returning(RUNS.c.stop_requested)
     stop_requested = connection.scalar(prolonged)
     return Renewal(stop_requested is not None, bool(stop_requested))
@@ -94,14 +94,14 @@ def finish(connection: Connection, lease: Lease, state: RunState, reason: str | 
 
 def request_stop(connection: Connection, run_id: str) -> bool:
     """Ask whoever works on the run to stop, which they see at their next renewal; False when nobody does."""
-    now = tables.utc_now()
+    now = columns.utc_now()
     worked_on = and_(RUNS.c.run_id == run_id, RUNS.c.state == "running", not_(_free(connection, run_id, now)))
     return connection.execute(update(RUNS).where(worked_on).values(stop_requested=True)).rowcount == 1
 
 
 def cancel_idle(connection: Connection, run_id: str) -> bool:
     """Cancel a run that nobody works on; False when somebody does, or when it is done."""
-    idle = and_(RUNS.c.run_id == run_id, RUNS.c.state != "done", _free(connection, run_id, tables.utc_now()))
+    idle = and_(RUNS.c.run_id == run_id, RUNS.c.state != "done", _free(connection, run_id, columns.utc_now()))
     return _end(connection, idle, "cancelled", "cancelled")
 
 
@@ -113,12 +113,12 @@ def set_note(connection: Connection, lease: Lease, note: str | None) -> bool:
 def add_event(connection: Connection, run_id: str, level: str, event: str, detail: str) -> None:
     """Note what happened to a run; never with text of a transcript or reply."""
     row = {"event_id": uuid4().hex, "run_id": run_id, "level": level, "event": event, "detail": detail}
-    insert_new(connection, tables.RunEvent, [{**row, "created_at": tables.utc_now()}])
+    insert_new(connection, tables.RunEvent, [{**row, "created_at": columns.utc_now()}])
 
 
 def is_live(owner_host: str | None, owner_pid: int | None, lease_until: datetime | None) -> bool:
     """Whether somebody works on a run with these facts, as far as this machine can tell."""
-    if lease_until is None or lease_until <= tables.utc_now():
+    if lease_until is None or lease_until <= columns.utc_now():
         return False
     return owner_host != socket.gethostname() or _alive(owner_pid)
 
@@ -137,7 +137,7 @@ def _free(connection: Connection, run_id: str, now: datetime) -> ColumnElement[b
 
 
 def _end(connection: Connection, which: ColumnElement[bool], state: RunState, reason: str | None) -> bool:
-    values: dict[str, Any] = {"state": state, "reason": reason, "ended_at": tables.utc_now()}
+    values: dict[str, Any] = {"state": state, "reason": reason, "ended_at": columns.utc_now()}
     nobody = {"lease_until": None, "owner": None, "stop_requested": False, "note": None}
     return connection.execute(update(RUNS).where(which).values(**values, **nobody)).rowcount == 1
 

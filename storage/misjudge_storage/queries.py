@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from sqlalchemy import Connection, Executable, RowMapping, func, select, text
 from sqlmodel import SQLModel
 
-from misjudge_storage import run_records, tables
+from misjudge_storage import columns, run_records, tables
 from misjudge_storage.errors import NotFound
 
 Fields = dict[str, Any]
@@ -65,7 +65,7 @@ def read_one(connection: Connection, audit_id: str, kind: str, identity: str) ->
 def read_pair_rows(connection: Connection, audit_id: str, pair_id: str) -> list[Fields]:
     """The rows of `audit_pairs` for one pair: one a judge, `simulated` where that judge or an episode is."""
     query = text("SELECT * FROM audit_pairs WHERE audit_id = :audit AND pair_id = :pair ORDER BY judge")
-    typed = query.columns(created_at=tables.UtcDateTime())
+    typed = query.columns(created_at=columns.UtcDateTime())
     found = connection.execute(typed, {"audit": audit_id, "pair": pair_id}).mappings()
     return [{**fields(row), "simulated": bool(row["simulated"])} for row in found]
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from misjudge_storage.columns import utc_now
 from misjudge_storage.hashing import canonical, digest
-from misjudge_storage.tables import utc_now
 from misjudge_storage.types import (
     Check,
     GoldLabel,

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, bindparam, case, func, select, text
 
-from misjudge_storage import tables
+from misjudge_storage import columns, tables
 
 RUNS = tables.table(tables.Run)
 CELLS = tables.table(tables.Cell)
@@ -118,8 +118,8 @@ def replies_since(connection: Connection, run_id: str, moment: datetime) -> Repl
     for results in KEYS:
         counted = "COUNT(*) AS number, MIN(v.created_at) AS first_at"
         query = text(_of_cells(counted, "v.created_at >= :moment", results))
-        since = query.bindparams(bindparam("moment", moment, tables.UtcDateTime()))
-        found = connection.execute(since.columns(first_at=tables.UtcDateTime()), {"run": run_id}).one()
+        since = query.bindparams(bindparam("moment", moment, columns.UtcDateTime()))
+        found = connection.execute(since.columns(first_at=columns.UtcDateTime()), {"run": run_id}).one()
         number += found.number
         first += [found.first_at] if found.number else []
     return Replies(number, min(first, default=None))

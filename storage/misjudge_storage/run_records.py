@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from sqlalchemy import ColumnElement, Connection, Row, func, select, true, update
 
-from misjudge_storage import tables
+from misjudge_storage import columns, tables
 from misjudge_storage.errors import NotFound
 from misjudge_storage.ingest import insert_new
 from misjudge_storage.leases import LEASE_SECONDS, is_live
@@ -78,7 +78,7 @@ def create_run(
         "budget_json": budget_json,
         "state": "queued",
         "epoch": 0,
-        "created_at": tables.utc_now(),
+        "created_at": columns.utc_now(),
     }
     insert_new(connection, tables.Run, [run])
     insert_new(connection, tables.Cell, [{**c._asdict(), "run_id": run_id, "seq": n} for n, c in enumerate(cells, 1)])
@@ -102,7 +102,7 @@ def cell_ids(connection: Connection, run_id: str) -> set[str]:
 
 def runs_under_way(connection: Connection, audit_id: str) -> list[str]:
     """Runs of this audit that somebody works on, or was about to a moment ago."""
-    lately = tables.utc_now() - timedelta(seconds=LEASE_SECONDS)
+    lately = columns.utc_now() - timedelta(seconds=LEASE_SECONDS)
     rows = _runs(connection, (RUNS.c.audit_id == audit_id) & RUNS.c.state.in_(("running", "queued")))
     fresh = set(connection.scalars(select(RUNS.c.run_id).where(RUNS.c.created_at > lately)))
     return [row.run_id for row in rows if row.live or (row.state == "queued" and row.run_id in fresh)]

@@ -1,47 +1,22 @@
 """The tables. Base facts are held once; what follows from them is a view (see `migrations/`).
 
 Ids are content digests (`hashing.digest`), JSON is canonical text, times are UTC. Rows of result tables are
-only ever added. `runs`, `cells` and `run_events` are bookkeeping.
+only ever added. Those of background work are bookkeeping, in `run_tables`.
 """
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, ClassVar
 
-from sqlalchemy import BigInteger, Column, DateTime, ForeignKeyConstraint, Index, Table, UniqueConstraint, text
-from sqlalchemy.engine import Dialect
-from sqlalchemy.types import TypeDecorator
+from sqlalchemy import BigInteger, Column, ForeignKeyConstraint, Index, Table, UniqueConstraint, text
 from sqlmodel import Field, SQLModel
 
-
-class UtcDateTime(TypeDecorator[datetime]):
-    """An aware UTC datetime, also on SQLite, which keeps no zone."""
-
-    impl = DateTime(timezone=True)
-    cache_ok = True
-
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        return None if value is None else value.astimezone(UTC)
-
-    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        if value is None or value.tzinfo is not None:
-            return value
-        return value.replace(tzinfo=UTC)
-
-
-def utc_now() -> datetime:
-    """The current time in UTC."""
-    return datetime.now(UTC)
-
-
-def _created() -> Any:
-    return Field(default_factory=utc_now, sa_type=UtcDateTime, nullable=False)
-
-
-def _moment() -> Any:
-    return Field(default=None, sa_type=UtcDateTime, nullable=True)
-
+from misjudge_storage.columns import created
+from misjudge_storage.run_tables import Cell as Cell
+from misjudge_storage.run_tables import PlannedPair as PlannedPair
+from misjudge_storage.run_tables import Run as Run
+from misjudge_storage.run_tables import RunEvent as RunEvent
 
 _HAS_REPLY = text("reply_key IS NOT NULL")
 _IS_UNSCORED = text("status = 'unscored'")
@@ -61,7 +36,7 @@ class Audit(SQLModel, table=True):
     name: str = Field(unique=True)
     seed: int
     secret: str
-    created_at: datetime = _created()
+    created_at: datetime = created()
 
 
 class Task(SQLModel, table=True):
@@ -77,7 +52,7 @@ class Task(SQLModel, table=True):
     language: str | None = None
     subset: str | None = None
     content_hash: str
-    created_at: datetime = _created()
+    created_at: datetime = created()
 
 
 class Trajectory(SQLModel, table=True):
@@ -107,7 +82,7 @@ class Trajectory(SQLModel, table=True):
     input_tokens: int | None = None
     output_tokens: int | None = None
     simulated: bool
-    created_at: datetime = _created()
+    created_at: datetime = created()
     seed: int | None = Field(default=None, sa_type=BigInteger)
     trouble: str | None = None
     flags_json: str | None = None
@@ -130,7 +105,7 @@ class Check(SQLModel, table=True):
     reward: float | None = None
     evidence: str
     content_hash: str
-    created_at: datetime = _created()
+    created_at: datetime = created()
 
 
 class Pair(SQLModel, table=True):
@@ -152,29 +127,7 @@ class Pair(SQLModel, table=True):
     reward_gap: float | None = None
     gap_source: str | None = None
     content_hash: str
-    created_at: datetime = _created()
-
-
-class PlannedPair(SQLModel, table=True):
-    """A pair that a run is to make as soon as both of its trajectories are stored."""
-
-    __tablename__: ClassVar[Any] = "planned_pairs"
-    __table_args__ = (
-        Index("planned_pairs_by_trajectory_a", "run_id", "trajectory_a"),
-        Index("planned_pairs_by_trajectory_b", "run_id", "trajectory_b"),
-    )
-    run_id: str = Field(primary_key=True, foreign_key="runs.run_id")
-    pair_id: str = Field(primary_key=True)
-    audit_id: str
-    task_id: str
-    trial: int | None = None
-    trajectory_a: str
-    trajectory_b: str
-    ability_bucket: str | None = None
-    reward_gap: float | None = None
-    gap_source: str | None = None
-    content_hash: str
-    created_at: datetime = _created()
+    created_at: datetime = created()
 
 
 class Judge(SQLModel, table=True):
@@ -198,7 +151,7 @@ class Judge(SQLModel, table=True):
     threshold: float | None = None
     better: str
     simulated: bool
-    created_at: datetime = _created()
+    created_at: datetime = created()
 
 
 class Verdict(SQLModel, table=True):
@@ -233,7 +186,7 @@ class Verdict(SQLModel, table=True):
     flip: bool | None = None
     log_id: str | None = None
     content_hash: str
-    created_at: datetime = _created()
+    created_at: datetime = created()
 
 
 class ProbeVerdict(SQLModel, table=True):
@@ -270,7 +223,7 @@ class ProbeVerdict(SQLModel, table=True):
     repaired: bool
     contradicts_scores: bool
     log_id: str | None = None
-    created_at: datetime = _created()
+    created_at: datetime = created()
 
 
 class GoldLabel(SQLModel, table=True):
@@ -288,7 +241,7 @@ class GoldLabel(SQLModel, table=True):
     pref: str
     source: str
     content_hash: str
-    created_at: datetime = _created()
+    created_at: datetime = created()
 
 
 class JudgeLog(SQLModel, table=True):
@@ -334,7 +287,7 @@ class JudgeLog(SQLModel, table=True):
     price_source: str | None = None
     request_id: str | None = None
     simulated: bool
-    created_at: datetime = _created()
+    created_at: datetime = created()
     reply_key: str | None = None
     cached_from: str | None = None
     retry_after_s: float | None = None
@@ -352,59 +305,7 @@ class Import(SQLModel, table=True):
     records: int
     skipped: int
     problems_json: str
-    created_at: datetime = _created()
-
-
-class Run(SQLModel, table=True):
-    """Background work: a stored plan of cells, executed as plan minus stored. `note` says why a running run pauses."""
-
-    __tablename__: ClassVar[Any] = "runs"
-    run_id: str = Field(primary_key=True)
-    audit_id: str = Field(foreign_key="audits.audit_id")
-    operation: str
-    request_json: str
-    request_key: str | None = Field(default=None, unique=True)
-    state: str
-    reason: str | None = None
-    owner: str | None = None
-    owner_host: str | None = None
-    owner_pid: int | None = None
-    lease_until: datetime | None = _moment()
-    epoch: int
-    created_at: datetime = _created()
-    ended_at: datetime | None = _moment()
-    budget_json: str | None = None
-    stop_requested: bool = Field(default=False, sa_column_kwargs={"server_default": text("false")})
-    note: str | None = None
-
-
-class Cell(SQLModel, table=True):
-    """One planned unit of a run, done by a judge or an agent. It is done when the result with its id is stored."""
-
-    __tablename__: ClassVar[Any] = "cells"
-    __table_args__ = (Index("cells_by_seq", "run_id", "seq"),)
-    run_id: str = Field(primary_key=True, foreign_key="runs.run_id")
-    cell_id: str = Field(primary_key=True)
-    seq: int
-    kind: str
-    actor_id: str
-    pair_id: str | None = None
-    trajectory_id: str | None = None
-    order_shown: str | None = None
-    repeat: int
-    variant: str | None = None
-
-
-class RunEvent(SQLModel, table=True):
-    """What happened to a run, for people."""
-
-    __tablename__: ClassVar[Any] = "run_events"
-    event_id: str = Field(primary_key=True)
-    run_id: str = Field(foreign_key="runs.run_id")
-    level: str
-    event: str
-    detail: str
-    created_at: datetime = _created()
+    created_at: datetime = created()
 
 
 def table(model: type[SQLModel]) -> Table:

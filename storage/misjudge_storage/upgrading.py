@@ -8,10 +8,10 @@ from importlib.metadata import PackageNotFoundError, version
 
 from sqlalchemy import Connection, Engine, bindparam, text
 
+from misjudge_storage.columns import UtcDateTime, utc_now
 from misjudge_storage.connections import write_transaction
 from misjudge_storage.errors import StoreError, StoreTooNew, StoreUnwritable
 from misjudge_storage.migrations import Migration
-from misjudge_storage.tables import UtcDateTime, utc_now
 
 VERSION_TABLE = """
     CREATE TABLE schema_version (

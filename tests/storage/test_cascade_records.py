@@ -21,10 +21,10 @@ from misjudge_storage.cascade_records import (
     questions,
     said,
 )
+from misjudge_storage.columns import utc_now
 from misjudge_storage.engine import Store
 from misjudge_storage.judging_records import CellResult, store_results
 from misjudge_storage.run_records import RUNS, PlannedCell, create_run, pending, read_run
-from misjudge_storage.tables import utc_now
 from rollout_builders import rollout_run
 from run_builders import PlannedRun, attempt, planned_run, result
 

@@ -15,11 +15,12 @@ import pytest
 from sqlalchemy import Connection, select, update
 
 from misjudge_storage import leases
+from misjudge_storage.columns import utc_now
 from misjudge_storage.engine import Store, open_store
 from misjudge_storage.errors import NotFound
 from misjudge_storage.leases import LEASE_SECONDS, RUNS, Lease, Renewal
 from misjudge_storage.run_records import RunRow, list_runs, read_run, runs_under_way
-from misjudge_storage.tables import RunEvent, table, utc_now
+from misjudge_storage.tables import RunEvent, table
 from run_builders import planned_run
 
 T = TypeVar("T")

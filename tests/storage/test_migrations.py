@@ -15,12 +15,13 @@ from sqlmodel import SQLModel
 
 from builders import pair, verdict
 from misjudge_storage import upgrading
+from misjudge_storage.columns import utc_now
 from misjudge_storage.connections import write_transaction
 from misjudge_storage.engine import Store, open_store
 from misjudge_storage.errors import StoreUnwritable
 from misjudge_storage.ingest import ensure_audit, ingest, insert_new
 from misjudge_storage.migrations import Migration, all_migrations, split_statements
-from misjudge_storage.tables import Run, columns, utc_now
+from misjudge_storage.tables import Run, columns
 from misjudge_storage.upgrading import upgrade
 
 NEWEST = all_migrations()[-1].number

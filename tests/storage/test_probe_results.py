@@ -10,6 +10,7 @@ from sqlalchemy import text
 
 from builders import verdict
 from misjudge_storage import leases, run_progress
+from misjudge_storage.columns import utc_now
 from misjudge_storage.engine import Store
 from misjudge_storage.hashing import digest
 from misjudge_storage.judging_records import CellResult, store_results, stored_cells
@@ -17,7 +18,6 @@ from misjudge_storage.leases import Lease
 from misjudge_storage.rows import probe_row
 from misjudge_storage.run_progress import Progress, RoleSpend, Stage
 from misjudge_storage.run_records import PlannedCell, create_run, pending, planned_cells, planned_orders
-from misjudge_storage.tables import utc_now
 from misjudge_storage.types import Order, Preference
 from run_builders import ORDERS, PlannedRun, attempt, planned_run, result
 

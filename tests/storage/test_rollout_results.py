@@ -15,6 +15,7 @@ from sqlalchemy import text, update
 
 from builders import SATISFACTION, episode, lone, passed, rewarded
 from misjudge_storage import run_progress
+from misjudge_storage.columns import utc_now
 from misjudge_storage.engine import Store
 from misjudge_storage.episode_records import AgentEpisodes, agent_episodes, success_of
 from misjudge_storage.errors import Conflict
@@ -36,7 +37,7 @@ from misjudge_storage.rows import log_row
 from misjudge_storage.run_progress import Progress, RoleSpend, Stage
 from misjudge_storage.run_records import cells_of_single_pair, pending
 from misjudge_storage.summary_values import Sums
-from misjudge_storage.tables import JudgeLog, utc_now
+from misjudge_storage.tables import JudgeLog
 from misjudge_storage.types import Check, Log
 from rollout_builders import RolloutRun, claimed, episode_made, put, rollout_run, turn
 
@@ -327,7 +328,7 @@ import sys
 from misjudge_storage.engine import open_store
 from misjudge_storage.judging_records import CellResult, store_results
 from misjudge_storage.leases import Lease
-from misjudge_storage.tables import utc_now
+from misjudge_storage.columns import utc_now
 
 store = open_store(sys.argv[1])
 lease, log, trajectory, checks = json.load(sys.stdin)

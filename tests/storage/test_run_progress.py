@@ -11,13 +11,14 @@ from sqlalchemy import Connection, text
 
 from builders import SATISFACTION, episode, lone
 from misjudge_storage import run_progress as progress
+from misjudge_storage.columns import utc_now
 from misjudge_storage.engine import Store, open_store
 from misjudge_storage.ingest import ensure_judge, ingest, insert_new
 from misjudge_storage.judging_records import CellResult, store_results
 from misjudge_storage.rows import cell_id, log_row
 from misjudge_storage.run_progress import ErrorGroup, Progress, RoleSpend, Stage
 from misjudge_storage.run_records import PlannedCell, create_run, pending, read_run, set_budget
-from misjudge_storage.tables import JudgeLog, utc_now
+from misjudge_storage.tables import JudgeLog
 from misjudge_storage.types import Log
 from run_builders import PlannedRun, attempt, planned_run, result
 

@@ -11,11 +11,12 @@ from sqlalchemy import text, update
 
 from builders import pair
 from misjudge_storage import leases
+from misjudge_storage.columns import utc_now
 from misjudge_storage.engine import Store, open_store
 from misjudge_storage.ingest import ensure_audit, ingest, insert_new
 from misjudge_storage.judging_records import CellResult, StoredReply, store_results, stored_replies
 from misjudge_storage.leases import RUNS, Lease
-from misjudge_storage.tables import JudgeLog, utc_now
+from misjudge_storage.tables import JudgeLog
 from misjudge_storage.types import Log
 from run_builders import PlannedRun, attempt, planned_run, result
 

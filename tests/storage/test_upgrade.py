@@ -16,6 +16,7 @@ from sqlmodel import SQLModel
 
 from builders import JUDGE, SATISFACTION, episode, label, messages, pair, passed, satisfied, verdict
 from misjudge_storage import leases, run_progress, run_records
+from misjudge_storage.columns import utc_now
 from misjudge_storage.connections import postgres_engine
 from misjudge_storage.engine import Store, open_store
 from misjudge_storage.errors import StoreUnwritable
@@ -24,7 +25,6 @@ from misjudge_storage.judging_records import read_pair_subjects, read_pair_truth
 from misjudge_storage.migrations import all_migrations
 from misjudge_storage.run_progress import Progress, RoleSpend, Stage
 from misjudge_storage.run_records import PlannedCell, RunRow
-from misjudge_storage.tables import utc_now
 from misjudge_storage.types import Log, Record
 from misjudge_storage.upgrading import upgrade
 

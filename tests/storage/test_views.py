@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 from sqlalchemy import select, text
 
 from builders import JUDGE, episode, label, pair, passed, rewarded, satisfied, verdict
+from misjudge_storage.columns import utc_now
 from misjudge_storage.engine import Store, open_store
 from misjudge_storage.ingest import ensure_audit, ingest, insert_new
 from misjudge_storage.rows import gold_row, log_row, satisfaction_row
 from misjudge_storage.tables import Check as CheckTable
 from misjudge_storage.tables import GoldLabel as GoldTable
 from misjudge_storage.tables import Judge as JudgeTable
-from misjudge_storage.tables import JudgeLog, Pair, Trajectory, table, utc_now
+from misjudge_storage.tables import JudgeLog, Pair, Trajectory, table
 from misjudge_storage.tables import Verdict as VerdictTable
 from misjudge_storage.types import Check, GoldLabel, Judge, Log, Order, Preference, Record, Verdict
 from view_oracle import Facts, Gold, by_order, calls_of, expected_pairs, reduce_verdicts

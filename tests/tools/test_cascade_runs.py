@@ -12,9 +12,9 @@ from sqlalchemy import text, update
 from cascade_parts import MIXED, NEAR, PANEL, Desk, Place, Says, asked, assert_exact, declared, desk, place, replies
 from live_parts import on_run
 from misjudge_storage import cascade_records, run_records
+from misjudge_storage.columns import utc_now
 from misjudge_storage.engine import Store
 from misjudge_storage.errors import Conflict
-from misjudge_storage.tables import utc_now
 from misjudge_tools.judge import judge
 from misjudge_tools.results import RunReport
 from operations import Messages, PromptJudge, count, rows, stored, verdicts

@@ -11,9 +11,9 @@ from sqlalchemy import select, update
 
 from loopback import LoopbackServer, VirtualClock, completion
 from misjudge_storage import judging_records, run_records
+from misjudge_storage.columns import utc_now
 from misjudge_storage.errors import InvalidInput
 from misjudge_storage.rows import judge_fingerprint
-from misjudge_storage.tables import utc_now
 from misjudge_tools.deps import Deps
 from misjudge_tools.gateway.settings import Price
 from misjudge_tools.judge import judge

@@ -14,9 +14,9 @@ import pytest
 from sqlalchemy import update
 
 from misjudge_storage import leases, run_records
+from misjudge_storage.columns import utc_now
 from misjudge_storage.engine import Store
 from misjudge_storage.errors import InvalidInput, NotFound, RunStopped, StoreUnwritable
-from misjudge_storage.tables import utc_now
 from misjudge_tools.deps import Deps
 from misjudge_tools.judge import judge
 from misjudge_tools.manage_runs import manage_runs

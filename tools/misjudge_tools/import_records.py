@@ -12,10 +12,11 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from misjudge_storage.columns import utc_now
 from misjudge_storage.errors import BadRecords, InvalidInput
 from misjudge_storage.hashing import canonical, digest
 from misjudge_storage.ingest import ensure_audit, ingest, insert_new
-from misjudge_storage.tables import Import, utc_now
+from misjudge_storage.tables import Import
 from misjudge_storage.types import BadRecord, Record
 from misjudge_tools.deps import Deps
 from misjudge_tools.interchange.confinement import refuse_outside

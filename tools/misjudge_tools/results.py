@@ -211,7 +211,7 @@ class RunPairResult(Value):
     """A comparison of agents: the run, the agents, and the pair where it is a single one.
 
     `asked_at` says, by role, which model is asked where, and where both were configured; `warnings` what is wrong with
-    a prompt.
+    a prompt, or that judges share a model or family.
     """
 
     simulated: bool

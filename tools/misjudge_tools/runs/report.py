@@ -12,12 +12,12 @@ from time import monotonic
 from sqlalchemy import Connection
 
 from misjudge_storage import run_progress, run_records
+from misjudge_storage.columns import utc_now
 from misjudge_storage.engine import Store
 from misjudge_storage.errors import RunStopped
 from misjudge_storage.judging_records import StoredVerdict
 from misjudge_storage.run_progress import ErrorGroup, Progress, RoleSpend
 from misjudge_storage.run_records import RunRow
-from misjudge_storage.tables import utc_now
 from misjudge_tools.deps import Deps
 from misjudge_tools.results import ErrorSeen, RoleUse, RunReport, StageDone, VerdictShown
 from misjudge_tools.runs.cascade_report import cascade_report
