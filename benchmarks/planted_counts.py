@@ -94,8 +94,11 @@ def _tally(found: Sequence[tuple[Item, Changed]]) -> TaskTally:
         baseline_flips=sum(base for _, base in flips),
         shift=sum(shifts),
         shift_squares=sum(shift * shift for shift in shifts),
-        towards=sum(shift > 0 for shift in shifts),
-        away=sum(shift < 0 for shift in shifts),
+        replied=len(found),
+        unscored=sum(changed.winner is None for _, changed in found),
+        baseline_unscored=sum((item.base is None) + (item.again is None) for item, _ in found),
+        newly_unscored=sum(changed.winner is None and item.base is not None for item, changed in found),
+        newly_scored=sum(changed.winner is not None and item.base is None for item, changed in found),
     )
 
 

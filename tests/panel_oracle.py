@@ -120,6 +120,7 @@ def section(records: Sequence[Record], labels: Sequence[str]) -> dict[str, Any]:
     pooled = wrong([pair for pair, _ in every], [verdict for _, verdict in every])
     return {
         "judges": sorted(labels),
+        "simulated": [],
         "n": len(pairs),
         "decidable": decidable,
         "not_judged_by_all": len(records) - len(pairs),

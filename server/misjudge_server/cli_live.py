@@ -42,14 +42,15 @@ def run(
         str | None, typer.Option(help="Who is compared: a|b or a|b=near, by commas. Default: all.")
     ] = None,
     tasks: Annotated[str | None, typer.Option(help="Only these tasks, by commas. Default: all.")] = None,
-    trials: Annotated[int | None, typer.Option(help="How often each agent does each task.")] = None,
+    trials: Annotated[int | None, typer.Option(help="How often each agent does each task. Default: 1.")] = None,
     user: Annotated[str | None, typer.Option(help="Simulated user: scripted, local, a profile or a model.")] = None,
     audit: Annotated[str | None, typer.Option(help="Name of the audit.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of a new audit.")] = None,
     language: Annotated[str | None, typer.Option(help="Language of tasks and prompts: en or zh.")] = None,
-    repeats: Annotated[int | None, typer.Option(help="How often each order is judged.")] = None,
+    repeats: Annotated[int | None, typer.Option(help="How often each order is judged. Default: 1.")] = None,
     signals: Annotated[
-        str | None, typer.Option(help="How each trajectory is scored, too: satisfaction, gate, proxy, or none.")
+        str | None,
+        typer.Option(help="How each trajectory is scored, too: satisfaction (default), gate, proxy, or none."),
     ] = None,
     prompt: PromptOption = None,
     panel: PanelOption = None,

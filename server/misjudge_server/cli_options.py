@@ -11,7 +11,9 @@ AuditOption = Annotated[str, typer.Option("--audit", help="Name of the audit.")]
 JudgeOption = Annotated[
     str | None, typer.Option("--judge", help="Model of the gateway, profile, 'local' or 'simulated'.")
 ]
-PromptOption = Annotated[str | None, typer.Option("--prompt", help="File with an own prompt of pairs or form.")]
+PromptOption = Annotated[
+    str | None, typer.Option("--prompt", help="File with an own judge prompt (see docs/judging.md).")
+]
 TruncateOption = Annotated[
     str | None, typer.Option("--truncate", help="middle: cut transcripts that the judge's context cannot take.")
 ]
@@ -20,11 +22,16 @@ CascadeOption = Annotated[
     bool | None,
     typer.Option("--cascade", help="Ask the panel only where the judge is not clear, or the pair is declared near."),
 ]
-MarginOption = Annotated[float | None, typer.Option("--margin", help="cascade: a lead in scores below it is close.")]
-OrdersOption = Annotated[str | None, typer.Option("--orders", help="both, random (one a pair, balanced) or fixed.")]
+MarginOption = Annotated[
+    float | None, typer.Option("--margin", help="cascade: a lead in scores below it is close. Default: 1.")
+]
+OrdersOption = Annotated[
+    str | None, typer.Option("--orders", help="both (default), random (one a pair, balanced) or fixed.")
+]
 LabelOption = Annotated[str | None, typer.Option("--judge", help="Only this judge, by its label in the summary.")]
 PanelLabels = Annotated[
-    list[str] | None, typer.Option("--panel", help="Label of a judge of the panel; repeat it. Default: all of pairs.")
+    list[str] | None,
+    typer.Option("--panel", help="Label of a judge of the panel; repeat it. Default: those of most pairs."),
 ]
 MaxUsd = Annotated[float | None, typer.Option(help="Most USD, overshot by one call at most; needs the model's price.")]
 MaxCalls = Annotated[int | None, typer.Option(help="Most calls; this or --max-usd is needed above 200 paid ones.")]

@@ -17,7 +17,6 @@ from misjudge_server.cli_options import (
     MaxUsd,
     MaxUsdPerTask,
     PromptOption,
-    TruncateOption,
 )
 from misjudge_server.progress import with_progress
 from misjudge_tools import requests
@@ -33,11 +32,14 @@ def probe(
     probes: Annotated[
         list[str] | None, typer.Option("--probe", help=f"Only this one; may be repeated: {', '.join(PROBES)}.")
     ] = None,
-    items: Annotated[int | None, typer.Option(help="How many pairs; each is asked twice unchanged, too.")] = None,
+    items: Annotated[
+        int | None, typer.Option(help="How many pairs, 60 by default; each is asked twice unchanged, too.")
+    ] = None,
     pair: Annotated[list[str] | None, typer.Option(help="Only this pair; may be repeated.")] = None,
-    side: Annotated[str | None, typer.Option(help="Which side is changed: random, or failed by gold.")] = None,
+    side: Annotated[
+        str | None, typer.Option(help="Which side is changed: random (default), or failed by gold.")
+    ] = None,
     language: Annotated[str, typer.Option(help="Language of the judge prompt: en or zh.")] = "en",
-    truncate: TruncateOption = None,
     max_usd: MaxUsd = None,
     max_calls: MaxCalls = None,
     max_tokens: MaxTokens = None,
@@ -52,7 +54,7 @@ def probe(
     request = request_of(
         requests.ProbeRequest,
         audit=audit, judge=judge, prompt=prompt, probes=probes, items=items, pair_ids=pair, side=side,
-        language=language, truncate=truncate, max_usd=max_usd, max_calls=max_calls, max_tokens=max_tokens,
+        language=language, max_usd=max_usd, max_calls=max_calls, max_tokens=max_tokens,
         max_usd_per_task=max_usd_per_task, deadline_s=deadline_s, dry_run=dry_run,
     )  # fmt: skip
     patient = request.model_copy(update={"wait_s": TO_THE_END_S})

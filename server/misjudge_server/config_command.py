@@ -170,7 +170,7 @@ def _prompt_warnings(models: ModelSettings) -> Iterator[str]:
 
 def _warnings(models: ModelSettings) -> Iterator[str]:
     judge, user = models.role("judge"), models.role("user_sim")
-    if judge.model is None or user.model is None:
+    if judge.model is None or user.model is None or judge.endpoint.simulated or user.endpoint.simulated:
         return
     if judge.model.casefold() == user.model.casefold():
         yield "judge and user_sim are the same model, which may favour its own words. Give them different models."

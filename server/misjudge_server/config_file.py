@@ -30,6 +30,7 @@ JUDGES_OF_THEIR_OWN: Final = frozenset({"local", "simulated"})
 
 _VARIABLE: Final = re.compile(r"[A-Z][A-Z0-9_]{1,60}")
 _LITERAL_KEYS: Final = frozenset({"key", "apikey", "token", "authtoken", "accesstoken", "secret", "password"})
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _HARMLESS: Final = re.compile(r"[A-Za-z'=/ -]+")
 """What tomllib says without quoting the file."""
 _REWORDED: Final = {
@@ -51,6 +52,12 @@ def _is_variable(name: str) -> str:
     return name
 
 
+def _is_plain(name: str) -> str:
+    if _CONTROL.search(name) or not name.strip():
+        raise ValueError("it must be a name without control characters")
+    return name.strip()
+
+
 def _is_a_profile_name(name: str) -> str:
     if not name.isprintable() or name != name.strip() or name in JUDGES_OF_THEIR_OWN:
         raise ValueError(
@@ -69,6 +76,7 @@ def _reply_form(stated: Any) -> Any:
     return stated
 
 
+PlainName = Annotated[Name, AfterValidator(_is_plain)]
 ProfileName = Annotated[str, Field(min_length=1, max_length=100), AfterValidator(_is_a_profile_name)]
 
 
@@ -81,7 +89,7 @@ class Connection(_Table):
 
     base_url: str | None = None
     key_env: Annotated[str, AfterValidator(_is_variable)] | None = None
-    model: Name | None = None
+    model: PlainName | None = None
     timeout_s: Annotated[float, Field(gt=0, le=3600)] | None = None
     deadline_s: Annotated[float, Field(gt=0, le=36_000)] | None = None
     max_attempts: Annotated[int, Field(ge=1, le=20)] | None = None
@@ -111,7 +119,7 @@ class ProfileTable(Connection):
     context_tokens: Annotated[int, Field(ge=1)] | None = None
     price_in: Annotated[float, Field(ge=0)] | None = None
     price_out: Annotated[float, Field(ge=0)] | None = None
-    family: Name | None = None
+    family: Annotated[PlainName, AfterValidator(str.lower)] | None = None
     prompt: PromptFile | None = None
     prompts: PromptsTable | None = None
     reply_form: Annotated[ReplyForm, BeforeValidator(_reply_form)] | None = None

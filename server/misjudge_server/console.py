@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -12,7 +13,7 @@ from misjudge_tools.stats.misselection import DecidedRate
 from misjudge_tools.stats.rates import Rate
 
 WIDTH = 118
-"""Columns where the output is not a terminal."""
+"""Columns where the output is not a terminal and `COLUMNS` states none."""
 
 
 class _PlainConsole(Console):
@@ -23,8 +24,14 @@ class _PlainConsole(Console):
             yield segment if segment.control else segment._replace(text=plain(segment.text))
 
 
+def _columns() -> int:
+    """Columns that the environment states, 0 where it states none."""
+    stated = os.environ.get("COLUMNS", "")
+    return int(stated) if stated.isdecimal() else 0
+
+
 console = _PlainConsole(highlight=False, markup=False, emoji=False)
-if not console.is_terminal:
+if not console.is_terminal and not _columns():
     console.width = WIDTH
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from functools import singledispatch
+from itertools import compress
 
 from pydantic import BaseModel
 from rich.table import Table
@@ -14,10 +15,10 @@ from misjudge_server.console import console, estimate, of_decided, percent, shor
 from misjudge_server.panel_printing import panel_tables
 from misjudge_server.probe_printing import print_all_probes
 from misjudge_server.satisfaction_printing import satisfaction_lines, satisfaction_tables, without_other_forms
-from misjudge_server.side_by_side import print_agents, side_by_side
+from misjudge_server.side_by_side import MOST_AGENTS, print_agents, side_by_side
 from misjudge_server.terminal import json_text
 from misjudge_tools.results import ImportResult
-from misjudge_tools.summary.assemble import SEVERAL
+from misjudge_tools.summary.assemble import SEVERAL, SEVERAL_AGENTS
 from misjudge_tools.summary.constant_answers import constant_answer
 from misjudge_tools.summary.values import (
     AuditSummary,
@@ -31,7 +32,9 @@ from misjudge_tools.summary.values import (
 )
 
 PAIR_HEADINGS = ("wrong, per call", "of decided/decidable", "flips", "right", "first")
-RANKING_HEADINGS = ("near", "wide", "rank correlation", "agents")
+RANKING_HEADINGS = ("near", "wide", "rank correlation", "agents", "by")
+MOST_TRIALS = 5
+"""Values of k whose pass^k stands in a table; --json has all."""
 CONSISTENCY = {
     "flip_rate": "verdict flips with the order",
     "soft_flip_rate": "verdict moves to or from a tie",
@@ -61,33 +64,51 @@ def _(summary: AuditSummary) -> None:
         console.print(Text(f"One judge in full: misjudge summarize {shlex.quote(summary.audit)} --judge LABEL"))
     if lines := _lines(summary):
         console.print(_sections_table(title, lines))
-    if summary.agents:
-        print_agents(summary.agents, "Agents: tasks done (95 % intervals in brackets)")
+    _print_agents(summary)
     if summary.buckets:
         console.print(_buckets_table(summary.buckets))
     print_all_probes(summary)
     for name, reason in without_other_forms(summary).items():
-        if reason != SEVERAL.why:
+        if reason not in {SEVERAL.why, SEVERAL_AGENTS.why}:
             console.print(Text(f"{name}: {reason}", style="dim"))
 
 
-def _comparisons(summary: AuditSummary, judges: Mapping[str, Sections]) -> Iterator[Table]:
+def _print_agents(summary: AuditSummary) -> None:
+    if summary.agents:
+        print_agents(summary.agents, "Agents: tasks done (95 % intervals in brackets)")
+    hats = summary.pass_hat_k_by_agent or {}
+    # pass^1 alone is the share of tasks done again.
+    if hats and (not summary.agents or any(len(found) > 1 for found in hats.values())):
+        console.print(_pass_hat_table(hats))
+
+
+def _comparisons(summary: AuditSummary, judges: Mapping[str, Sections]) -> Iterator[Table | Text]:
     """The judges side by side: on pairs, on satisfaction, on the ranking of agents; as a panel. Only what is there."""
     rows = {_label(label, sections): sections for label, sections in judges.items()}
     named = f"Audit {summary.audit}"
-    paired = {label: _pair_cells(one) for label, one in rows.items() if one.misselection or one.consistency}
+    paired = {label: one for label, one in rows.items() if one.misselection or one.consistency}
     ranked = {label: _ranking_cells(one.ranking) for label, one in rows.items() if one.ranking}
     if paired:
-        yield side_by_side(f"{named}: pairs (95 % intervals in brackets)", PAIR_HEADINGS, paired)
+        yield from _paired(f"{named}: pairs (95 % intervals in brackets)", paired)
     yield from satisfaction_tables(named, rows)
     if ranked:
-        yield side_by_side(f"{named}: agent pairs that the gate ranks wrongly", RANKING_HEADINGS, ranked)
+        yield side_by_side(f"{named}: agent pairs ranked wrongly", RANKING_HEADINGS, ranked)
     if summary.panel:
         yield from panel_tables(summary.panel)
 
 
 def _label(label: str, sections: Sections) -> str:
     return f"{label} (SIMULATED)" if sections.simulated else label
+
+
+def _paired(title: str, judges: Mapping[str, Sections]) -> Iterator[Table | Text]:
+    """The judges of pairs, without the columns of a section that was not asked for."""
+    asked = [any(one.misselection for one in judges.values())] * 2
+    asked += [any(one.consistency for one in judges.values())] * 3
+    rows = {label: [*compress(_pair_cells(one), asked)] for label, one in judges.items()}
+    yield side_by_side(title, [*compress(PAIR_HEADINGS, asked)], rows)
+    if any(one.consistency and constant_answer(one.consistency) for one in judges.values()):
+        yield Text("* of a constant answer, not a skill", style="dim")
 
 
 def _pair_cells(sections: Sections) -> Sequence[str]:
@@ -102,7 +123,7 @@ def _pair_cells(sections: Sections) -> Sequence[str]:
 
 
 def _accuracy(found: ConsistencySection) -> str:
-    return f"{percent(found.accuracy)}{' (constant)' if constant_answer(found) else ''}"
+    return f"{percent(found.accuracy)}{' *' if constant_answer(found) else ''}"
 
 
 def _ranking_cells(found: RankingSection) -> Sequence[str]:
@@ -112,12 +133,13 @@ def _ranking_cells(found: RankingSection) -> Sequence[str]:
         f"{percent(wide.rate)} ({wide.k} of {wide.n})",
         "–" if found.spearman is None else f"{found.spearman:.3f}",
         str(found.agents),
+        found.gate,
     )
 
 
 def _sections_table(title: str, lines: Sequence[tuple[str, str]]) -> Table:
     table = Table(title=title, title_justify="left", show_header=False)
-    table.add_column("what")
+    table.add_column("what", overflow="fold")
     table.add_column("value", overflow="fold")
     for name, value in lines:
         table.add_row(Text(name), Text(value))
@@ -210,6 +232,15 @@ def _cost(found: CostSection, role: str, calls: int | None) -> str:
     of = "" if calls is None else f" of {calls}"
     missing = f", unknown for {unpriced}{of} calls" if unpriced else ""
     return f"{cost:.4f} USD{missing} (price: {', '.join(sources) or 'not stated'})"
+
+
+def _pass_hat_table(found: Mapping[str, Mapping[str, float]]) -> Table:
+    ks = list(dict.fromkeys(k for shares in found.values() for k in shares))[:MOST_TRIALS]
+    rows = {
+        agent: [f"{shares[k]:.3f}" if k in shares else "–" for k in ks]
+        for agent, shares in [*found.items()][:MOST_AGENTS]
+    }
+    return side_by_side("All of k trials succeeded, mean over tasks", [f"pass^{k}" for k in ks], rows, first="agent")
 
 
 def _buckets_table(buckets: tuple[Bucket, ...]) -> Table:

@@ -28,13 +28,15 @@ IN_WORDS: Mapping[str, str] = {
     "criteria_order": "the criteria in another order",
     "whitespace": "whitespace, the null control",
 }
-HEADINGS = ("items", "flips (own)", "excess, 95 %", "shift, 95 %", "p", "fooled?")
+HEADINGS = (("items",), ("flips", "(own)"), ("excess,", "95 %"), ("shift,", "95 %"), ("p",), ("fooled?",))
+"""In parts that may stand below each other, as the cells do."""
 FROM_WIDTH = 104
 """Columns from which on a cell stands on one line."""
 LEGEND = (
     "flips: verdicts unlike the first unchanged call's when changed, (own) when only asked again. excess: the "
     "difference. shift: how much more often the changed side is picked, of the other order the side shown first. p: "
-    "after Benjamini-Hochberg. no, from: the smallest excess that so many items show."
+    "after Benjamini-Hochberg. not seen (N %): an excess below N % would probably be missed with so few items; too few "
+    "items: no excess could be seen."
 )
 
 
@@ -56,19 +58,27 @@ def print_probes(judge: str, found: ProbesSection, *, simulated: bool) -> None:
 
 def _table(title: str, rows: tuple[ProbeRow, ...]) -> Table:
     wide = console.width >= FROM_WIDTH
+    separator = " " if wide else "\n"
     table = Table(title=Text(title), title_justify="left", show_lines=not wide)
     table.add_column("changed", overflow="fold")
     for heading in HEADINGS:
-        table.add_column(heading if wide else heading.replace(" ", "\n"), no_wrap=True)
+        table.add_column(separator.join(heading), no_wrap=True)
     for row in rows:
-        cells = [" ".join(parts) if wide else "\n".join(parts) for parts in _cells(row)]
-        table.add_row(_name(row), *map(Text, cells), style="bold" if row.fooled else None)
+        table.add_row(
+            _name(row),
+            *(Text(separator.join(parts)) for parts in _cells(row)),
+            style="bold" if row.fooled or row.unreadable else None,
+        )
     return table
 
 
 def _name(row: ProbeRow) -> Text:
     words = IN_WORDS.get(row.probe)
-    return Text(f"{row.probe}: {words}" if words else row.probe)
+    return Text(f"{_called(row)}: {words}" if words else _called(row))
+
+
+def _called(row: ProbeRow) -> str:
+    return row.probe if row.aim is None else f"{row.probe}, {row.aim} side"
 
 
 def _cells(row: ProbeRow) -> Iterator[tuple[str, ...]]:
@@ -90,7 +100,8 @@ def _effect(effect: Effect | None) -> tuple[str, ...]:
 
 
 def _least_p(row: ProbeRow) -> str:
-    found = [effect.p_adjusted for effect in (row.excess_flip, row.shift) if effect and effect.p_adjusted is not None]
+    effects = (row.excess_flip, row.shift, row.excess_unscored)
+    found = [effect.p_adjusted for effect in effects if effect and effect.p_adjusted is not None]
     if not found:
         return "–"
     return "<.001" if min(found) < 0.001 else f"{min(found):.3f}"
@@ -99,27 +110,41 @@ def _least_p(row: ProbeRow) -> str:
 def _fooled(row: ProbeRow) -> tuple[str, ...]:
     if row.fooled:
         return ("FOOLED",)
+    if row.unreadable:
+        return ("UNREADABLE",)
     if row.smallest_seen is None:
         return ("too few", "items")
-    return ("no,", f"from {100 * row.smallest_seen:.0f} %")
+    return ("not seen", f"({100 * row.smallest_seen:.0f} %)")
 
 
 def _lines(found: ProbesSection) -> Iterator[str]:
     yield f"Asked again unchanged, the judge changed its own verdict: {estimate(found.instability)}"
     for row in found.rows:
-        if row.probe == CONTROL and row.n:
+        if row.probe == CONTROL and (row.n or row.unreadable):
             yield _control(row)
-    if left_out := [f"{row.probe} {row.left_out}" for row in found.rows if row.left_out]:
+    yield from (_unreadable(row) for row in found.rows if row.unreadable)
+    if left_out := [f"{_called(row)} {row.left_out}" for row in found.rows if row.left_out]:
         yield f"Items left out because a call was unscored: {', '.join(left_out)}"
     if found.self_preference is not None and found.self_preference.value is not None:
         yield _own_family(found.family or "", found.self_preference)
 
 
 def _control(row: ProbeRow) -> str:
-    counts = f"{row.flips} flips against {row.baseline_flips} own, of {row.n} items"
-    if row.fooled:
-        return f"Null control (whitespace): {counts}. The judge reacts to nothing at all: do not trust the other rows."
-    return f"Null control (whitespace): {counts}. No effect beyond chance, as it should be."
+    items = "1 item" if row.n == 1 else f"{row.n} items"
+    flips = "1 flip" if row.flips == 1 else f"{row.flips} flips"
+    counts = f"Null control ({_called(row)}): {flips} against {row.baseline_flips} own, of {items}."
+    if row.fooled or row.unreadable:
+        return f"{counts} The judge reacts to nothing at all: do not trust the other rows."
+    if row.smallest_seen is None:
+        return f"{counts} Too few items to say."
+    return f"{counts} No effect beyond chance, as it should be."
+
+
+def _unreadable(row: ProbeRow) -> str:
+    return (
+        f"{_called(row)}: {row.unscored} of {row.replied} replies unreadable, {row.baseline_unscored} of "
+        f"{2 * row.replied} unchanged"
+    )
 
 
 def _own_family(family: str, effect: Effect) -> str:

@@ -11,16 +11,15 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from misjudge_server.config_file import LoadedConfig, PriceTable
+from misjudge_server.config_file import LoadedConfig, PlainName, PriceTable
 from misjudge_server.connecting import Given, connect, gather, stated_by
 from misjudge_server.variables import LEFTOVERS, MODEL_VARIABLES, ROLE_VARIABLES, Stated, Variables, unusable
 from misjudge_storage.errors import InvalidInput
-from misjudge_storage.types import Name
 from misjudge_tools.gateway.settings import Price, RoleName
 from misjudge_tools.profiles import ModelSettings, Profile
 
 _OWN_FIELDS: Final = ("temperature", "max_tokens", "context_tokens", "family", "reply_form")
-_NAME: Final[TypeAdapter[str]] = TypeAdapter(Name)
+_NAME: Final[TypeAdapter[str]] = TypeAdapter(PlainName)
 
 
 def resolve(variables: Variables, config: LoadedConfig | None) -> ModelSettings:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.table import Table
@@ -30,6 +30,10 @@ from misjudge_tools.results import (
 __all__ = ["print_result"]
 
 HEADINGS = ("audit", "what", "state", "done", "cost", "reason")
+NARROW = ("audit", "what, reason", "state")
+"""Of a narrow terminal: done and cost stand below the state, the reason below what it is of."""
+FROM_WIDTH = 104
+"""Columns from which on every fact of a run has its own."""
 PING_HEADINGS = ("role", "model", "at", "answer", "ms", "tokens", "USD", "JSON", "refuses")
 
 
@@ -90,14 +94,9 @@ def _(result: RunList) -> None:
     if not result.runs:
         console.print("No runs yet.")
         return
-    table = Table()
-    table.add_column("run", no_wrap=True)  # to be copied
-    for heading in HEADINGS:
-        table.add_column(heading, overflow="fold")
-    for run in result.runs:
-        done = f"{run.done} of {run.total}"
-        table.add_row(run.run, Text(run.audit), Text(_what(run)), run.state, done, _cost(run), Text(run.reason or ""))
-    console.print(table)
+    console.print(_runs_table(result.runs))
+    for warning in result.warnings:
+        console.print(Text(warning, style="yellow"))
     if len(result.runs) == 1:
         for line in _details(result.runs[0]):
             console.print(Text(line))
@@ -105,6 +104,23 @@ def _(result: RunList) -> None:
             console.print(summarize_next(result.runs[0].audit))
     if result.runs_left_out:
         console.print(f"and {result.runs_left_out} earlier ones")
+
+
+def _runs_table(runs: Sequence[RunReport]) -> Table:
+    wide = console.width >= FROM_WIDTH
+    table = Table(show_lines=not wide)
+    table.add_column("run", no_wrap=True)  # to be copied
+    for heading in HEADINGS if wide else NARROW:
+        table.add_column(heading, overflow="fold")
+    for run in runs:
+        what, reason = Text(_what(run)), Text(run.reason or "")
+        ends = (run.state, f"{run.done} of {run.total}", _cost(run))
+        if wide:
+            table.add_row(run.run, Text(run.audit), what, *ends, reason)
+        else:
+            below = Text("\n").join(part for part in (what, reason) if part)
+            table.add_row(run.run, Text(run.audit), below, "\n".join(ends))
+    return table
 
 
 def _details(run: RunReport) -> Iterator[str]:

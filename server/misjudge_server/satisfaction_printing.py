@@ -7,11 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from rich.table import Table
 
 from misjudge_server.console import estimate, percent, short
-from misjudge_server.side_by_side import side_by_side
+from misjudge_server.side_by_side import SATISFIED, side_by_side
+from misjudge_storage.types import Form
 from misjudge_tools.summary.assemble import NOT_JUDGED, SATISFACTION_FORMS
 from misjudge_tools.summary.values import SatisfactionSection, Sections
 
-HEADINGS = ("satisfied from", "failed, of satisfied", "failed, of all", "relative risk", "AUC")
+HEADINGS = ("{enough} from", "failed, of {satisfied}", "failed, of all", "relative risk", "AUC")
+ENOUGH: Mapping[Form, str] = {**SATISFIED, "gate": "passes"}
 
 
 def satisfaction_tables(title: str, judges: Mapping[str, Sections]) -> Iterator[Table]:
@@ -19,7 +21,9 @@ def satisfaction_tables(title: str, judges: Mapping[str, Sections]) -> Iterator[
     for form in SATISFACTION_FORMS:
         rows = {label: _cells(found) for label, one in judges.items() if (found := _of(one, form))}
         if rows:
-            yield side_by_side(f"{title}: {form} against success", HEADINGS, rows)
+            words = {"enough": ENOUGH[form], "satisfied": SATISFIED[form]}
+            headings = [heading.format(**words) for heading in HEADINGS]
+            yield side_by_side(f"{title}: {form} against success", headings, rows)
 
 
 def satisfaction_lines(sections: Sections) -> Iterator[tuple[str, str]]:
@@ -57,9 +61,10 @@ def _cells(found: SatisfactionSection) -> Sequence[str]:
     )
 
 
-def _lines(found: SatisfactionSection, form: str) -> Iterator[tuple[str, str]]:
-    threshold = "" if found.threshold is None else f" (score from {found.threshold:g} on)"
-    yield f"failed, of satisfied{threshold}", estimate(found.intervals.get("p_fail_given_satisfied"))
+def _lines(found: SatisfactionSection, form: Form) -> Iterator[tuple[str, str]]:
+    enough = "score" if form == "satisfaction" else ENOUGH[form]
+    threshold = "" if found.threshold is None else f" ({enough} from {found.threshold:g} on)"
+    yield f"failed, of {SATISFIED[form]}{threshold}", estimate(found.intervals.get("p_fail_given_satisfied"))
     yield "failed, of all", estimate(found.intervals["base_fail"])
     of_nothing = f"(1.00 and 0.50: {form} says nothing of success)"
     yield "relative risk, AUC", f"{_number(found.relative_risk)}, {_number(found.auc)} {of_nothing}"

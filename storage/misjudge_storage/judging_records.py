@@ -23,6 +23,7 @@ TASKS = tables.table(tables.Task)
 TRAJECTORIES = tables.table(tables.Trajectory)
 PAIRS = tables.table(tables.Pair)
 VERDICTS = tables.table(tables.Verdict)
+JUDGES = tables.table(tables.Judge)
 AUDITS = tables.table(tables.Audit)
 PROBES = tables.table(tables.ProbeVerdict)
 LOGS = tables.table(tables.JudgeLog)
@@ -84,8 +85,9 @@ class PairTruth(NamedTuple):
 
 
 class StoredVerdict(NamedTuple):
-    """A verdict on a pair, in terms of its sides, or on a trajectory."""
+    """A verdict on a pair, in terms of its sides, or on a trajectory; `label` is that of its judge."""
 
+    label: str
     pair_id: str | None
     trajectory_id: str | None
     order_shown: str | None
@@ -282,8 +284,7 @@ def _skill(setup: str | None) -> float | None:
 
 def read_judge_label(connection: Connection, audit_id: str, judge_id: str) -> str | None:
     """The label under which a judge is stored: its own, or one made unique."""
-    judges = tables.table(tables.Judge)
-    query = select(judges.c.label).where(judges.c.audit_id == audit_id, judges.c.judge_id == judge_id)
+    query = select(JUDGES.c.label).where(JUDGES.c.audit_id == audit_id, JUDGES.c.judge_id == judge_id)
     return connection.scalar(query)
 
 
@@ -299,8 +300,12 @@ def stored_cells(connection: Connection, cell_ids: Sequence[str]) -> set[str]:
 
 def read_verdicts(connection: Connection, cell_ids: Sequence[str]) -> list[StoredVerdict]:
     """The stored verdicts of these cells, in the order of the cells."""
-    columns = [VERDICTS.c[name] for name in StoredVerdict._fields]
-    query = select(VERDICTS.c.verdict_id, *columns).where(VERDICTS.c.verdict_id.in_(cell_ids))
+    columns = [VERDICTS.c[name] for name in StoredVerdict._fields if name != "label"]
+    query = (
+        select(VERDICTS.c.verdict_id, JUDGES.c.label, *columns)
+        .join(JUDGES, (JUDGES.c.audit_id == VERDICTS.c.audit_id) & (JUDGES.c.judge_id == VERDICTS.c.judge_id))
+        .where(VERDICTS.c.verdict_id.in_(cell_ids))
+    )
     found = {row.pop("verdict_id"): StoredVerdict(**row) for row in map(dict, connection.execute(query).mappings())}
     return [found[cell_id] for cell_id in cell_ids if cell_id in found]
 

@@ -16,6 +16,7 @@ from misjudge_storage.summary_values import Ballot, Outcomes, PanelSize, PanelSt
 
 PANEL = "audit_panel"
 RULINGS = "audit_panel_rulings"
+ESCALATED = "audit_escalated"
 
 _LEAD = """
     CASE WHEN r.status <> 'unscored' AND j.scale_high > j.scale_low THEN
@@ -52,16 +53,30 @@ def hold_panel(connection: Connection, audit_id: str, judge_ids: Sequence[str]) 
     _hold_more(connection, audit_id, judge_ids)
 
 
-def hold_cascade(connection: Connection, audit_id: str, first: str, panel: Sequence[str]) -> int:
-    """Hold the pairs that `first` judged: by what the panel says where all of it judged the pair, else by what `first`
-    says. The number of the former.
+def hold_cascade(
+    connection: Connection, audit_id: str, first: str, panel: Sequence[str], asked: Mapping[str, bool]
+) -> int:
+    """Hold the pairs of a cascade that `first` judged: an escalated one by what the panel says, once all of it judged
+    the pair, any other by what `first` says. The number of escalated ones among them.
+
+    `asked` are the pairs of the cascade: whether each is escalated. What the panel says of others is none of its own.
     """
+    connection.execute(text(f"DROP TABLE IF EXISTS {ESCALATED}"))
+    columns = "pair_id VARCHAR PRIMARY KEY, escalated INTEGER NOT NULL"
+    connection.execute(text(f"CREATE TEMPORARY TABLE {ESCALATED} ({columns})"))
+    rows = [{"pair_id": pair_id, "escalated": int(escalated)} for pair_id, escalated in asked.items()]
+    if rows:
+        connection.execute(text(f"INSERT INTO {ESCALATED} (pair_id, escalated) VALUES (:pair_id, :escalated)"), rows)
     hold_panel(connection, audit_id, panel)
-    others = f"DELETE FROM {PANEL} WHERE pair_id NOT IN (SELECT pair_id FROM {REDUCED} WHERE judge_id = :first)"
-    connection.execute(text(others), {"first": first})
-    asked = panel_size(connection).pairs
+    to_panel = f"""
+        SELECT e.pair_id FROM {ESCALATED} e JOIN {REDUCED} r ON r.pair_id = e.pair_id
+        WHERE e.escalated = 1 AND r.judge_id = :first
+    """
+    connection.execute(text(f"DELETE FROM {PANEL} WHERE pair_id NOT IN ({to_panel})"), {"first": first})
     _hold_more(connection, audit_id, [first])
-    return asked
+    connection.execute(text(f"DELETE FROM {PANEL} WHERE pair_id NOT IN (SELECT pair_id FROM {ESCALATED})"))
+    held = f"SELECT COALESCE(SUM(e.escalated), 0) FROM {PANEL} p JOIN {ESCALATED} e ON e.pair_id = p.pair_id"
+    return int(connection.execute(text(held)).scalar_one())
 
 
 def _hold_more(connection: Connection, audit_id: str, judge_ids: Sequence[str]) -> None:

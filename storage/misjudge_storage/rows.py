@@ -164,7 +164,7 @@ def verdict_row(audit: str, judge_id: str, pair_id: str, verdict: Verdict, repea
 
 def probe_row(audit: str, judge_id: str, cell: str, pair_id: str, variant: str, verdict: Verdict) -> Row:
     """A verdict on a pair of which something was changed on purpose; `variant` says what (see `ProbeVerdict`)."""
-    probe, _, side = variant.partition(":")
+    probe, _, changed = variant.partition(":")
     return {
         **verdict.model_dump(exclude={"judge", "order", "reduced", "flip"}),
         "probe_verdict_id": cell,
@@ -173,7 +173,7 @@ def probe_row(audit: str, judge_id: str, cell: str, pair_id: str, variant: str, 
         "pair_id": pair_id,
         "probe": probe.partition(".")[0],
         "variant": variant,
-        "side": side or None,
+        "side": changed.partition(".")[0] or None,
         "order_shown": verdict.order,
         "log_id": None,
         "created_at": utc_now(),

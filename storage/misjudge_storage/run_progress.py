@@ -105,6 +105,46 @@ def unscored(connection: Connection, run_id: str) -> dict[str, int]:
     return dict(found)
 
 
+class UnscoredBy(NamedTuple):
+    """Verdicts of one judge that could not be scored for one reason, and the pairs or trajectories that they are on."""
+
+    judge_id: str
+    reason: str
+    verdicts: int
+    subjects: int
+
+
+def unscored_by_judge(connection: Connection, run_id: str) -> list[UnscoredBy]:
+    """Verdicts of the run's cells that could not be scored, by judge and reason."""
+    found = []
+    for results, subject in (("verdicts", "COALESCE(v.pair_id, v.trajectory_id)"), ("probe_verdicts", "v.pair_id")):
+        # By the cell's judge: by that of the verdict, SQLite would go through all of the audit's in their order.
+        counted = f"c.actor_id, v.unscored_reason, COUNT(*), COUNT(DISTINCT {subject})"
+        grouped = "v.status = 'unscored' GROUP BY c.actor_id, v.unscored_reason ORDER BY 1, 2"
+        query = text(_of_cells(counted, grouped, results))
+        found += [UnscoredBy(*row) for row in connection.execute(query, {"run": run_id})]
+    return found
+
+
+class JudgeCells(NamedTuple):
+    """Cells of one judge in a run that have a result: how many, and how many of them the run itself asked for."""
+
+    stored: int
+    asked: int
+
+
+def cells_by_judge(connection: Connection, run_id: str) -> dict[str, JudgeCells]:
+    """Judge id → its cells that have a result."""
+    asked = CELLS.c.cell_id.in_(select(LOGS.c.cell_id).where(LOGS.c.run_id == run_id, LOGS.c.cached_from.is_(None)))
+    query = (
+        select(CELLS.c.actor_id, func.count(), _number(asked))
+        .select_from(CELLS_AND_RESULTS)
+        .where(CELLS.c.run_id == run_id, CELLS.c.kind != "rollout", RESULT.is_not(None))
+        .group_by(CELLS.c.actor_id)
+    )
+    return {judge_id: JudgeCells(*numbers) for judge_id, *numbers in connection.execute(query)}
+
+
 class Replies(NamedTuple):
     """Results of a span of time: how many, and when the first came."""
 

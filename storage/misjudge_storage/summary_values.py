@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
+from misjudge_storage.types import Form
+
 PanelStatus = Literal["A", "B", "tie", "inconsistent", "split", "unscored"]
 Favoured = Literal["A", "B", "tie", "unknown"]
 
@@ -52,7 +54,7 @@ class JudgeFacts(NamedTuple):
 
     judge_id: str
     label: str
-    form: str
+    form: Form
     simulated: bool
     low: float | None
     high: float | None

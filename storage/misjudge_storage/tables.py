@@ -194,7 +194,8 @@ class ProbeVerdict(SQLModel, table=True):
     no rate of the audit moves. `probe_verdict_id` is the id of its cell.
 
     `probe` is `baseline` where nothing was changed; `variant` is the probe with language and version of its text, and
-    behind a colon the `side` that was changed, as `padding.en.v1:A`.
+    behind a colon the `side` that was changed, as `padding.en.v1:A`; `.failed` behind that says that it was changed
+    because it failed by gold.
     """
 
     __tablename__: ClassVar[Any] = "probe_verdicts"

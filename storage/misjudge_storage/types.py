@@ -20,6 +20,8 @@ Order = Literal["AB", "BA"]
 UnscoredReason = Literal[
     "parse_error", "conflict", "truncated", "refused", "context_overflow", "provider_error", "timeout", "budget"
 ]
+NO_REPLY: tuple[UnscoredReason, ...] = ("context_overflow", "provider_error", "timeout", "budget")
+"""Why a verdict is unscored that no reply came for."""
 VerdictStatus = Literal["scored", "weak", "inconsistent", "unscored"]
 CheckSource = Literal["human", "verifier", "label", "reward", "model", "order"]
 GoldSource = Literal["human", "label"]

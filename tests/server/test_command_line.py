@@ -8,6 +8,7 @@ import pytest
 
 from command import Misjudge, Outcome, environment, run
 from misjudge_server import VERSION
+from misjudge_tools.requests import JudgeRequest, ProbeRequest, Request, RunPairRequest
 
 TABLE = """\
 question,first,second,gpt,llama,human
@@ -195,3 +196,32 @@ def test_the_command_runs_as_a_process_of_its_own_from_any_folder(tmp_path: Path
     failed = run("summarize", "ない 😀", cwd=tmp_path, env=env)
     assert (failed.returncode, failed.stdout) == (1, "")
     assert failed.stderr == "misjudge: No audit is called 'ない 😀'. Stored are: 日志.\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "request_model", "said"),
+    [
+        ("judge", JudgeRequest, {"margin": "Default: 1.", "orders": "both (default)", "repeats": "[default: 1]"}),
+        (
+            "run",
+            RunPairRequest,
+            {
+                "margin": "Default: 1.",
+                "orders": "both (default)",
+                "repeats": "Default: 1.",
+                "trials": "Default: 1.",
+                "signals": "satisfaction (default)",
+            },
+        ),
+        ("probe", ProbeRequest, {"items": "60 by default", "side": "random (default)"}),
+    ],
+)
+def test_help_states_what_holds_where_nothing_is_given(
+    misjudge: Misjudge, command: str, request_model: type[Request], said: dict[str, str]
+) -> None:
+    shown = " ".join(misjudge(command, "--help").out.split())
+    assert "File with an own judge prompt (see docs/judging.md)." in shown
+    for option, text in said.items():
+        default = request_model.model_fields[option].default
+        (stated,) = default if isinstance(default, list) else [default]
+        assert text in shown.split(f"--{option} <")[1].split(" --")[0] and str(stated) in text

@@ -7,13 +7,16 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from command import Misjudge
 from misjudge_server.config_command import config_report
 from misjudge_server.settings import Settings
+from misjudge_tools.gateway.settings import SIMULATED_KEY, Endpoint
 from misjudge_tools.profiles import ModelSettings, Profile
 
 CANARY = "sk-canary-4711"
+SIMULATED = Endpoint(base_url="http://127.0.0.1:8787/v1", key=SecretStr(SIMULATED_KEY))
 FILE = """
 [gateway]
 timeout_s = 90
@@ -150,6 +153,9 @@ def warnings(judge: Profile, user_sim: Profile) -> tuple[str, ...]:
         (Profile(model="1"), Profile(model="2"), None),
         (Profile(), Profile(), None),
         (Profile(model="alpha"), Profile(), None),
+        (Profile(model="m", endpoint=SIMULATED), Profile(model="m", endpoint=SIMULATED), None),
+        (Profile(model="m", endpoint=SIMULATED), Profile(model="m"), None),
+        (Profile(model="alpha-1"), Profile(model="alpha-2", endpoint=SIMULATED), None),
     ],
 )
 def test_a_judge_of_the_simulated_users_family_is_warned_of(
@@ -165,13 +171,13 @@ def test_the_warning_is_printed(folder: Path, misjudge: Misjudge, monkeypatch: p
 
 
 def test_a_hostile_model_name_cannot_drive_the_terminal(folder: Path, misjudge: Misjudge) -> None:
-    hostile = 'model = "m\\u001b[2J\\u202e[bold]\\u0007"'
-    toml = f'[roles]\njudge = "p"\n[profiles.p]\n{hostile}\nfamily = "\\u001b]0;x\\u0007"'
+    hostile = 'model = "m\\u202e[bold]"'
+    toml = f'[roles]\njudge = "p"\n[profiles.p]\n{hostile}\nfamily = "\\u202ex"'
     folder.joinpath("misjudge.toml").write_text(toml, encoding="utf-8")
     for arguments in (("config",), ("config", "--json")):
         shown = misjudge(*arguments)
         assert shown.code == 0
-        assert not {"\x1b", "\x07", "\u202e"} & set(shown.out)
+        assert "\u202e" not in shown.out
         assert "[bold]" in shown.out
 
 

@@ -163,6 +163,20 @@ def test_what_cannot_be_used_is_named_by_file_table_and_key(case: str) -> None:
     assert said in complaint(text)
 
 
+@pytest.mark.parametrize("code", [*range(0x20), *range(0x7F, 0xA0)])
+@pytest.mark.parametrize(("table", "key"), [("gateway", "model"), ("profiles.s", "model"), ("profiles.s", "family")])
+def test_a_control_character_in_the_name_of_a_model_or_family_is_refused(table: str, key: str, code: int) -> None:
+    said = complaint(f'[{table}]\n{key} = "{CANARY}\\u{code:04x}x"')
+    assert said.startswith(f"{key} in [{table}] of misjudge.toml cannot be used: ") and CANARY not in said
+    assert code == 0 or said.endswith("it must be a name without control characters.")
+
+
+def test_spaces_around_names_do_not_count_and_families_are_small() -> None:
+    (profile,) = parse_config('[profiles.s]\nmodel = " M x "\nfamily = " Qwen "', "misjudge.toml").profiles.values()
+    assert (profile.model, profile.family) == ("M x", "qwen")
+    assert "without control characters" in complaint('[profiles.s]\nfamily = " "')
+
+
 def test_several_problems_are_named_up_to_five() -> None:
     said = complaint("[gateway]\n" + "\n".join(f"unknown_{number} = {number}" for number in range(9)))
     assert said.count("Unknown name") == 5

@@ -129,15 +129,17 @@ def test_shipped_prompts_give_no_warning() -> None:
     assert config_report(Settings()).warnings == ()
 
 
-@pytest.mark.parametrize("form", ["gate", "proxy"])
-def test_a_form_is_judged_and_summarised_at_the_command_line(folder: Path, misjudge: Misjudge, form: str) -> None:
+@pytest.mark.parametrize(("form", "of"), [("gate", "passed (passes"), ("proxy", "content (content")])
+def test_a_form_is_judged_and_summarised_at_the_command_line(
+    folder: Path, misjudge: Misjudge, form: str, of: str
+) -> None:
     store = open_store(folder / ".misjudge" / "misjudge.db")
     stored(store, pair_records(4), "mine")
     store.close()
     judged = misjudge("judge", "mine", "--judge", "simulated", "--form", form)
     assert (judged.code, f"simulated, {form}: done, 8 of 8 calls stored" in judged.out) == (0, True)
     out = misjudge("summarize", "mine").out
-    assert f"{form}: failed, of satisfied (score from 5 on)" in out
+    assert f"{form}: failed, of {of} from 5 on)" in out
     assert "satisfaction: No satisfaction was judged" not in out
 
 
@@ -181,7 +183,7 @@ def test_each_form_of_a_judge_has_its_lines(deps: Deps, capsys: pytest.CaptureFi
     out = printed(deps, capsys)
     for line in (
         "failed, of satisfied (score from 0.8 on)",
-        "gate: failed, of satisfied (score from 5 on)",
+        "gate: failed, of passed (passes from 5 on)",
         "gate: relative risk, AUC",
         "gate says nothing of success",
         "gate: p against a ceiling of 20.0 %",
@@ -197,6 +199,26 @@ def test_judges_stand_side_by_side_by_form(deps: Deps, capsys: pytest.CaptureFix
     assert "satisfaction against success" not in out
     gate = out.split("gate against success")[1].split("proxy against success")[0]
     assert "m" in gate and "other" in gate
+    assert "passes from" in gate and "failed, of passed" in gate
+    assert "content from" in out and "failed, of content" in out and "satisfied from" not in out
+
+
+@pytest.mark.parametrize(
+    ("form", "heading", "said"),
+    [
+        ("satisfaction", "satisfied though failed", "6 of 12 satisfied"),
+        ("gate", "gate passed though failed", "6 of 12 passed"),
+        ("proxy", "proxy content though failed", "6 of 12 content"),
+    ],
+)
+def test_agents_are_told_by_the_form_that_was_asked(
+    deps: Deps, capsys: pytest.CaptureFixture[str], form: Form, heading: str, said: str
+) -> None:
+    stored(deps.store, sessions(scorer(form)))
+    shown = printed(deps, capsys, sections=["agents"])
+    first, second = (line.split("┃")[3].strip() for line in shown.splitlines() if line.startswith("┃"))
+    assert f"{first} {second}" == heading
+    assert f"│ {said}" in shown
 
 
 def test_what_nobody_judged_is_said_once(deps: Deps, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from mcp import Client
+from rich.cells import cell_len
 
 from builders import episode, label, pair, verdict
 from command import Misjudge
@@ -81,18 +82,14 @@ async def test_people_read_the_rules_beside_a_single_judge(deps: Deps, capsys: p
     capsys.readouterr()
     print_result(found)
     out = capsys.readouterr().out
-    assert f"Panel of {', '.join(sorted(FAULTS))}: 12 pairs that all judged (95 % intervals" in " ".join(out.split())
+    assert "Panel of 3 judges (SIMULATED): 12 pairs that all judged" in out
+    assert f"Judges: {', '.join(sorted(FAULTS))}. Best alone: " in " ".join(out.split())
+    assert "One alone, on average: the verdicts of all judges pooled, pairs × judges." in " ".join(out.split())
     heading, *rows = shown(out, "Panel of")
     assert heading == ["rule", "wrong, of decided/decidable", "decided", "tie", "inconsistent", "split", "unscored"]
     assert found.panel is not None and found.panel.best_judge is not None and found.panel.mean_judge is not None
-    names = [
-        "majority",
-        "unanimity",
-        "mean score",
-        f"best alone, {found.panel.best_judge.judge}",
-        "one alone, on average",
-    ]
-    assert [row[0].replace(" ", "") for row in rows] == [name.replace(" ", "") for name in names]
+    names = ["majority", "unanimity", "mean score", "best alone (SIMULATED)", "one alone, on average"]
+    assert [row[0] for row in rows] == names
     for row, outcome in zip(rows, found.panel.rules.values(), strict=False):
         assert outcome is not None
         assert row[1] == of_decided(outcome.misselection) and row[1].endswith(f"of {outcome.misselection.n}/10")
@@ -110,11 +107,70 @@ def shown(out: str, title: str) -> list[list[str]]:
         cells = [cell.strip() for cell in re.split("[│┃]", line)[1:-1]]
         if line.startswith("└"):
             break
-        if cells and found and not cells[1]:
-            found[-1][0] += cells[0]
+        if cells and found and (not cells[2] or not found[-1][2]):  # every row says how many were decided
+            found[-1] = [_joined(*both) for both in zip(found[-1], cells, strict=True)]
         elif cells:
             found.append(cells)
     return found
+
+
+def _joined(above: str, below: str) -> str:
+    return f"{above[:-1]}{below}" if above in {"incon-", "un-"} else f"{above} {below}".strip()
+
+
+@pytest.mark.parametrize("width", [80, 104, 118])
+async def test_a_panel_and_a_cascade_fit_the_terminal_in_rows_of_two_lines(
+    deps: Deps, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    found = await asked(deps, cascade=True)
+    labels = sorted(FAULTS)
+    monkeypatch.setattr(console, "width", width)
+    capsys.readouterr()
+    print_result(summarize(SummarizeRequest(audit="a", panel=labels, sections=["panel"]), deps.store))
+    out = capsys.readouterr().out
+    assert max(map(cell_len, out.splitlines())) <= width
+    for title in ("Panel of 3 judges (SIMULATED): ", "Cascade (SIMULATED): "):
+        heading, *rows = shown(out, title)
+        assert heading[1:3] == ["wrong, of decided/decidable", "decided"]
+        assert {"inconsistent", "split"} >= set(heading[3:]) - {"tie", "unscored"}
+        lines = out.split(title)[1].split("┡")[1].split("└")[0].splitlines()[1:]
+        assert len(lines) <= 2 * len(rows)
+    assert found.panel is not None
+
+
+async def test_ends_that_no_pair_had_are_a_sentence_and_no_column(
+    deps: Deps, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stored(deps.store, [agreed(n, ("a", "A"), ("b", "A" if n else "B"), ("c", "A")) for n in range(4)])
+    print_result(summarize(SummarizeRequest(audit="a"), deps.store))
+    out = capsys.readouterr().out
+    assert shown(out, "Panel of")[0] == ["rule", "wrong, of decided/decidable", "decided", "split"]
+    assert "No pair ended as tie, inconsistent or unscored." in " ".join(out.split())
+
+
+def test_only_the_made_up_judges_of_a_panel_are_marked(deps: Deps, capsys: pytest.CaptureFixture[str]) -> None:
+    records = [agreed(n, ("a", "A"), ("b", "B"), ("c", "A")) for n in range(4)]
+    made_up = Judge(label="c", form="pairwise", model="c", simulated=True)
+    marked = [
+        record.model_copy(
+            update={
+                "verdicts": tuple(
+                    one.model_copy(update={"judge": made_up}) if one.judge.label == "c" else one
+                    for one in record.verdicts
+                )
+            }
+        )
+        for record in records
+    ]
+    stored(deps.store, marked)
+    for chosen, title, judges in (
+        (["a", "b", "c"], "Panel of 3 judges (SIMULATED in part)", "a, b, c (SIMULATED)"),
+        (["a", "b"], "Panel of 2 judges: 4 pairs", "a, b"),
+    ):
+        print_result(summarize(SummarizeRequest(audit="a", panel=chosen), deps.store))
+        out = capsys.readouterr().out
+        assert title in out and f"Judges: {judges}. Best alone: a, chosen by these very pairs." in out
+        assert [row[0] for row in shown(out, "Panel of") if "best" in row[0]] == ["best alone"]
 
 
 def agreed(number: int, *said: tuple[str, Preference | None]) -> Record:
@@ -128,13 +184,16 @@ def test_a_rule_without_scores_is_a_row_of_dashes_with_its_reason_below(
     deps: Deps, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stored(deps.store, [agreed(0, ("a", "A"), ("b", "A")), agreed(1, ("a", "B"), ("b", None)), agreed(2, ("a", "B"))])
-    print_result(summarize(SummarizeRequest(audit="a"), deps.store))
+    print_result(summarize(SummarizeRequest(audit="a", panel=["a", "b"]), deps.store))
     out = capsys.readouterr().out
-    assert "Panel of a, b: 2 pairs that all judged, 1 more not (95 % intervals in brackets)" in out
-    rows = {row[0]: row[1:] for row in shown(out, "Panel of")}
-    assert rows["mean score"] == ["–"] * 6
-    assert rows["majority"] == ["0.0 % [0–100] of 1/2", "1", "0", "0", "0", "1"]
-    assert "panel.mean_score: No scores, or none on a known scale, were given by a, b." in out
+    assert "Panel of 2 judges: 2 pairs that all judged, 1 more not" in out
+    heading, *found = shown(out, "Panel of")
+    rows = {row[0]: row[1:] for row in found}
+    assert heading[2:] == ["decided", "unscored"]
+    assert rows["mean score"] == ["–"] * 3
+    assert rows["majority = unanimity"] == ["0.0 % [0–100] of 1/2", "1", "1"]
+    assert "unanimity" not in rows and "A majority of two judges is both." in out
+    assert "panel.mean_score: No scores, or none on a known scale, were given by a and b." in out
 
 
 def test_without_a_pair_that_all_judged_there_is_no_table(deps: Deps, capsys: pytest.CaptureFixture[str]) -> None:
@@ -151,11 +210,11 @@ async def test_a_cascade_stands_beside_its_first_judge(deps: Deps, capsys: pytes
     print_result(summarize(SummarizeRequest(audit="a"), deps.store))
     out = capsys.readouterr().out
     escalated = found.cascade.escalated
-    assert f"Cascade: {FAULTS[0]} first, {', '.join(sorted(FAULTS[1:]))} on {escalated} of 12 pairs" in " ".join(
-        out.split()
-    )
-    rows = shown(out, "Cascade:")[1:]
-    assert [row[0] for row in rows] == ["cascade", f"{FAULTS[0]} alone"]
+    assert f"Cascade (SIMULATED): panel asked about {escalated} of 12 pairs" in out
+    assert f"First: {FAULTS[0]}. Panel: {', '.join(sorted(FAULTS[1:]))}." in " ".join(out.split())
+    rows = shown(out, "Cascade")[1:]
+    assert [row[0] for row in rows] == ["cascade", "first alone (SIMULATED)"]
+    assert f"judged only the {escalated} pairs that a cascade escalated" in " ".join(out.split())
 
 
 def test_the_command_takes_the_judges_of_the_panel_by_label(
@@ -167,8 +226,9 @@ def test_the_command_takes_the_judges_of_the_panel_by_label(
         assert misjudge("judge", "demo", "--judge", faults).code == 0
     chosen = [option for faults in FAULTS[:2] for option in ("--panel", faults)]
     out = misjudge("summarize", "demo", *chosen).out
-    assert f"Panel of {FAULTS[0]}, {FAULTS[1]}: 12 pairs that all judged" in out
-    assert "Panel of simulated, simulated:noise=0.1, simulated:position=0.7" in misjudge("summarize", "demo").out
+    assert "Panel of 2 judges (SIMULATED): 12 pairs that all judged" in out
+    assert f"Judges: {FAULTS[0]}, {FAULTS[1]}." in out
+    assert "Judges: simulated, simulated:noise=0.1, simulated:position=0.7." in misjudge("summarize", "demo").out
     refused = misjudge("summarize", "demo", "--panel", "simulated", "--panel", "nobody")
     assert refused.code == 1 and "has no judge 'nobody' of pairs. Its judges of pairs are: simulated," in refused.err
 

@@ -92,7 +92,7 @@ async def test_a_client_probes_a_judge_over_stdio(audited: Path) -> None:
     assert planned["structuredContent"]["run"]["plan"][0]["role"] == "probe"
     found = done["structuredContent"]
     assert (found["run"]["state"], found["run"]["done"], found["items"]) == ("done", 4 * CALLS, 4)
-    assert "SIMULATED" in found["marked"] and found["next"] == "summarize_audit(audit='a')"
+    assert "SIMULATED" in found["marked"] and found["next"] == "summarize_audit(audit='a', judge='simulated')"
     assert {row["probe"] for row in found["probes"]["rows"]} == set(PROBES)
     assert size_of(found) <= LIMIT
     assert (again["structuredContent"]["run"]["total"], again["structuredContent"]["already_stored"]) == (0, 4 * CALLS)

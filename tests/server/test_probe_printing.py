@@ -13,7 +13,7 @@ from misjudge_server.probe_printing import IN_WORDS
 from misjudge_server.run_printing import print_result
 from misjudge_storage.types import Judge
 from misjudge_tools.deps import Deps
-from misjudge_tools.probing.variants import CONTROL, PROBES
+from misjudge_tools.probing.variants import CONTROL, PROBES, Aim
 from misjudge_tools.requests import SummarizeRequest
 from misjudge_tools.results import MARK, ProbeResult, RunReport
 from misjudge_tools.stats.probes import ProbeCounts, TaskTally, probe_rows, self_preference
@@ -24,7 +24,8 @@ from operations import stored
 from probed import ASKED, item, pair_of, store_probes
 
 STEADY = TaskTally(items=3, gained=0, lost=1, flips=0, baseline_flips=1)
-FOOLED = TaskTally(items=3, gained=3, lost=0, flips=3, baseline_flips=0, shift=3, shift_squares=3, towards=3)
+AIMS: tuple[Aim | None, ...] = (None, "failed")
+FOOLED = TaskTally(items=3, gained=3, lost=0, flips=3, baseline_flips=0, shift=3, shift_squares=3)
 
 
 def probing(*counts: ProbeCounts, state: str = "done", **values: object) -> ProbeResult:
@@ -50,7 +51,7 @@ def probing(*counts: ProbeCounts, state: str = "done", **values: object) -> Prob
 def everything() -> ProbeResult:
     counts = [
         ProbeCounts(
-            probe, [FOOLED if probe == "padding" else STEADY] * 10, 2 * (probe == "promise"), probe != "criteria_order"
+            probe, [FOOLED if probe == "padding" else STEADY] * 20, 2 * (probe == "promise"), probe != "criteria_order"
         )
         for probe in PROBES
     ]
@@ -87,11 +88,23 @@ def test_every_probe_has_a_row_in_words_that_fits_the_terminal(
     assert max(map(cell_len, out.splitlines())) <= width
     assert "What j can be fooled by" in out
     assert cells(out, "padding") == [
-        "padding: filler in one side", "30", "30 (0)", "+100 % [47, 100]", "+100 % [47, 100]", "<.001", "FOOLED",
+        "padding: filler in one side", "60", "60 (0)", "+100 % [72, 100]", "+100 % [72, 100]", "<.001", "FOOLED",
     ]  # fmt: skip
-    assert cells(out, "criteria_order")[1:] == ["30", "0 (10)", "-33 % [-52, -10]", "–", "1.000", "no, from 50 %"]
+    assert cells(out, "criteria_order")[1:] == ["60", "0 (20)", "-33 % [-46, -19]", "–", "1.000", "not seen (61 %)"]
     for probe in PROBES:
         assert cells(out, probe[:10])
+
+
+def test_of_a_narrow_table_a_heading_is_broken_where_its_cells_are(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = printed(everything(), capsys, 80, monkeypatch)
+    headings = [[cell.strip() for cell in line.split("┃")] for line in out.splitlines() if line.startswith("┃")]
+    assert [" ".join(filter(None, parts)) for parts in zip(*headings, strict=True)][1:-1] == [
+        "changed", "items", "flips (own)", "excess, 95 %", "shift, 95 %", "p", "fooled?",
+    ]  # fmt: skip
+    assert len(headings) == 2
+    assert "not seen (N %): an excess below N % would probably be missed with so few items" in " ".join(out.split())
 
 
 def test_every_probe_is_said_in_words() -> None:
@@ -103,7 +116,7 @@ def test_below_the_table_stands_what_it_rests_on(
 ) -> None:
     out = " ".join(printed(everything(), capsys, 118, monkeypatch).split())
     assert "Asked again unchanged, the judge changed its own verdict: 10.0 % (3 of 30, 95 % 3.5–25.6 %)" in out
-    assert "Null control (whitespace): 0 flips against 10 own, of 30 items. No effect beyond chance" in out
+    assert "Null control (whitespace): 0 flips against 20 own, of 60 items. No effect beyond chance" in out
     assert "Items left out because a call was unscored: promise 2" in out
     assert "Own family" not in out
 
@@ -117,6 +130,44 @@ def test_a_judge_that_reacts_to_whitespace_is_told_of(
     )
 
 
+def test_a_side_that_failed_has_a_row_of_its_own_by_that_name(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts = [ProbeCounts(probe, [STEADY] * 20, 1, aim=aim) for probe in ("padding", CONTROL) for aim in AIMS]
+    out = printed(probing(*counts), capsys, 118, monkeypatch)
+    assert "padding: filler in one side" in out
+    assert cells(out, "padding, failed side")[0] == "padding, failed side: filler in one side"
+    words = " ".join(out.split())
+    assert "Null control (whitespace): 0 flips" in words
+    assert "Null control (whitespace, failed side): 0 flips" in words
+    assert "unscored: padding 1, padding, failed side 1" in words
+
+
+@pytest.mark.parametrize("width", [80, 118])
+def test_replies_that_a_probe_makes_unreadable_are_marked_and_told(
+    width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost = TaskTally(0, 0, 0, 0, 0, replied=1, unscored=1, newly_unscored=1)
+    counts = [ProbeCounts(probe, [lost] * 40, left_out=40) for probe in ("injected_user", CONTROL)]
+    out = printed(probing(*counts), capsys, width, monkeypatch)
+    assert max(map(cell_len, out.splitlines())) <= width
+    assert cells(out, "injected_user")[1:] == ["0", "0 (0)", "–", "–", "<.001", "UNREADABLE"]
+    words = " ".join(out.split())
+    assert "injected_user: 40 of 40 replies unreadable, 0 of 80 unchanged" in words
+    assert "Null control (whitespace): 0 flips against 0 own, of 0 items. The judge reacts to nothing at all" in words
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_a_control_of_a_few_items_is_not_called_in_order(
+    number: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = TaskTally(items=1, gained=1, lost=0, flips=1, baseline_flips=0)
+    out = " ".join(printed(probing(ProbeCounts(CONTROL, [one] * number)), capsys, 118, monkeypatch).split())
+    said = {1: "1 flip against 0 own, of 1 item.", 3: "3 flips against 0 own, of 3 items."}[number]
+    assert f"Null control (whitespace): {said} Too few items to say." in out
+    assert "as it should be" not in out
+
+
 def test_few_items_are_said_to_be_too_few_and_one_task_to_have_no_interval(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,7 +177,7 @@ def test_few_items_are_said_to_be_too_few_and_one_task_to_have_no_interval(
         "3 (0)",
         "+100 % [one task]",
         "+100 % [one task]",
-        "0.250",
+        "1.000",
         "too few items",
     ]
     out = printed(probing(ProbeCounts("padding", [], left_out=3)), capsys, 118, monkeypatch)
@@ -213,4 +264,4 @@ def test_the_accuracy_of_a_constant_answer_never_stands_alone(deps: Deps, capsys
     print_result(summarize(SummarizeRequest(audit="a"), deps.store))
     out = capsys.readouterr().out
     assert told in " ".join(out.split())
-    assert "50.0 % (constant)" in out
+    assert "50.0 % *" in out and "* of a constant answer, not a skill" in out

@@ -392,7 +392,7 @@ def test_an_address_that_cannot_be_used_is_named_by_its_place(
 
 
 @pytest.mark.parametrize("variable", ["JUDGE_MODEL", "TAOTOKEN_MODEL"])
-@pytest.mark.parametrize("value", [CANARY * 40, f"{CANARY}\udc80"])
+@pytest.mark.parametrize("value", [CANARY * 40, f"{CANARY}\udc80", f"{CANARY}\x1b[2J", " "])
 def test_a_model_name_that_cannot_be_used_is_named_and_not_shown(variable: str, value: str) -> None:
     for toml in (None, "[profiles.p]"):
         with pytest.raises(InvalidInput, match=f"^The setting {variable} cannot be used: ") as caught:

@@ -401,7 +401,8 @@ def test_a_file_that_cannot_be_used_is_one_sentence_without_its_values(
 
 
 def test_names_and_texts_of_a_suite_cannot_paint_the_terminal(misjudge: Misjudge, folder: Path) -> None:
-    paint = "\x1b]0;title\x07\x9b31m\u202egone[red] :smile:"
+    seen = "\u202egone[red] :smile:"
+    paint = f"\x1b]0;title\x07\x9b31m{seen}"
     check = {"kind": "contains", "value": f"{paint}x", "name": paint}
     task = {**TASKS[1], "task_id": paint, "opening": f"{paint} 12 crates of 8?", "checks": [*TASKS[1]["checks"], check]}
     steps = [{"say": f"{paint}96"}]
@@ -418,7 +419,7 @@ def test_names_and_texts_of_a_suite_cannot_paint_the_terminal(misjudge: Misjudge
         misjudge(*flags, "--agents", "diligent,refuser", "--json"),
         misjudge(*flags, "--agents", "diligent,old,refuser"),
         misjudge(
-            *flags, "--agents", f"{paint},refuser", "--dry-run", "--user", "u", "--judge", f"{paint}j", "--audit", "b"
+            *flags, "--agents", f"{seen},refuser", "--dry-run", "--user", "u", "--judge", f"{seen}j", "--audit", "b"
         ),
         misjudge(*flags, "--agents", f"{paint},refuser", "--user", "u", "--audit", "b"),
         misjudge(*flags, "--agents", "diligent,refuser", "--tasks", f"{paint}y"),

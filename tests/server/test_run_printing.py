@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 
 from command import Misjudge
+from misjudge_server.console import console
 from misjudge_server.run_printing import print_result
 from misjudge_storage.engine import open_store
 from misjudge_tools.ping import PingReport, RolePing
@@ -67,6 +69,24 @@ def test_a_run_of_which_little_is_known_is_one_row(capsys: pytest.CaptureFixture
         "–",
         "",
     ]
+
+
+@pytest.mark.parametrize("width", [80, 104])
+def test_what_a_run_is_of_can_be_read_in_a_narrow_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setattr(console, "width", width)
+    judges = "simulated:position=0.3,noise=0.1, simulated:noise=0.02"
+    lines = of_run(capsys, run="run_0123456789abcdef", judge=judges, state="done", reason="limit reached: max_calls=4")
+    assert max(map(cell_len, lines)) <= width
+    rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in lines if line.startswith("│")]
+    assert len(rows) <= 5
+    cells = [" ".join(filter(None, column)) for column in zip(*rows, strict=True)]
+    assert cells[:2] == ["run_0123456789abcdef", "mine"]
+    what = cells[2].replace(" ", "")
+    assert what.startswith(f"judge {judges}".replace(" ", "")), "no word of it is lost"
+    assert "done" in cells[3] and "4 of 10" in " ".join(cells[3:])
+    assert "limit reached: max_calls=4" in " ".join(cells)
 
 
 def test_all_that_is_known_of_one_run_stands_below_it(capsys: pytest.CaptureFixture[str]) -> None:

@@ -47,7 +47,7 @@ GOOD_CALLS: list[tuple[str, dict[str, Any]]] = [
     ("judge", {"audit": "日志", "judge": "simulated"}),
     ("summarize_audit", {"audit": "日志"}),
     ("run_pair", PAIR),
-    ("probe_judge", {"audit": "日志", "judge": "simulated", "probes": ["padding"]}),
+    ("probe_judge", {"audit": "日志", "judge": "simulated", "probes": ["injected_user"]}),
     ("runs", {"action": "list"}),
     ("read_record", {"uri": "misjudge://audits/日志"}),
 ]
@@ -113,7 +113,7 @@ def test_a_hostile_folder_hinders_no_tool_in_either_protocol_era(tmp_path: Path,
     assert set(summary["judges"]) == {"verdict", "simulated"}
     assert summary["marked"].startswith("SIMULATED")
     assert (pair["pair"]["row"]["success_a"], pair["pair"]["row"]["success_b"]) == (1, 0)
-    assert (probed["items"], [row["probe"] for row in probed["probes"]["rows"]]) == (3, ["padding"])
+    assert (probed["items"], [row["probe"] for row in probed["probes"]["rows"]]) == (3, ["injected_user"])
     assert [run["operation"] for run in runs["runs"]] == ["probe_judge", "run_pair", "judge"]
     assert record["record"]["name"] == "日志"
     assert all("SIMULATED" in result["content"][0]["text"] for result in good[1:5])

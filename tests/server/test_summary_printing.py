@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Sequence
+from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.cells import cell_len
 
 from builders import JUDGE, episode, label, lone, pair, passed, satisfied, verdict
+from command import ROOTS, environment
 from misjudge_server.console import console
 from misjudge_server.run_printing import print_result
-from misjudge_storage.types import Check, Judge, Record
+from misjudge_storage.types import Check, Form, Judge, Record
 from misjudge_tools.deps import Deps
+from misjudge_tools.judging.forms import FORMS
 from misjudge_tools.requests import SummarizeRequest
 from misjudge_tools.results import MARK_EPISODES
 from misjudge_tools.summarize_audit import summarize
@@ -205,3 +211,106 @@ def test_a_cost_that_is_known_in_part_says_of_how_many_calls_it_is_not(
     assert f"│ cost, agent   │ {shown} " in capsys.readouterr().out
     print_result(AuditSummary(audit="a", simulated=False, cost=costs))
     assert f"│ cost, agent │ {shown.replace(' of 13', '')} " in capsys.readouterr().out
+
+
+def ranked(*judges: Judge) -> list[Record]:
+    """Three agents of different skill, of whom each judge always picks the better one, or scores it higher."""
+    found: list[Record] = []
+    skills = {"x": 4, "y": 2, "z": 0}
+    for n in range(4):
+        sides = {
+            agent: episode(
+                agent, passed(n < skill), task=f"t{n}",
+                satisfaction=[satisfied(skill / 4, judge) for judge in judges if judge.form != "pairwise"],
+            )
+            for agent, skill in skills.items()
+        }  # fmt: skip
+        for a, b in (("x", "y"), ("y", "z"), ("x", "z")):
+            said = [verdict("A", "AB", judge=judge) for judge in judges if judge.form == "pairwise"]
+            found.append(pair(f"{a}{b}{n}", sides[a], sides[b], *said, line=len(found) + 1))
+    return found
+
+
+def judge_of(form: Form, label: str) -> Judge:
+    return Judge(label=label, form=form, model=label, scale=FORMS[form].scale)
+
+
+def test_what_ranks_the_agents_is_said_beside_each_judge(deps: Deps, capsys: pytest.CaptureFixture[str]) -> None:
+    stored(deps.store, ranked(judge_of("pairwise", "p"), judge_of("gate", "g"), judge_of("satisfaction", "s")))
+    out = printed(deps, capsys, sections=["ranking"])
+    headings, *rows = table(out, "Audit a: agent pairs ranked wrongly")
+    assert headings[-1] == "by"
+    assert {row[0]: row[-1] for row in rows} == {"g": "mean gate score", "p": "win share", "s": "mean score"}
+
+
+@pytest.mark.parametrize(
+    ("sections", "headings"),
+    [
+        (["misselection"], ["wrong, per call", "of decided/decidable"]),
+        (["consistency"], ["flips", "right", "first"]),
+        (["misselection", "consistency"], ["wrong, per call", "of decided/decidable", "flips", "right", "first"]),
+    ],
+)
+def test_columns_that_were_not_asked_for_are_left_out(
+    deps: Deps, capsys: pytest.CaptureFixture[str], sections: list[str], headings: list[str]
+) -> None:
+    stored(deps.store, ranked(judge_of("pairwise", "p"), judge_of("pairwise", "q")))
+    assert table(printed(deps, capsys, sections=sections), "Audit a: pairs")[0] == ["judge", *headings]
+
+
+def test_of_several_agents_the_repeated_trials_are_a_table(deps: Deps, capsys: pytest.CaptureFixture[str]) -> None:
+    records = [
+        lone(episode(agent, passed(agent == "x" or trial == 0), task=f"t{n}", trial=trial), line=n)
+        for n in range(2)
+        for agent in "xy"
+        for trial in range(2)
+    ]
+    stored(deps.store, records)
+    out = printed(deps, capsys)
+    assert table(out, "All of k trials succeeded") == [
+        ["agent", "pass^1", "pass^2"],
+        ["x", "1.000", "1.000"],
+        ["y", "0.500", "0.000"],
+    ]
+    assert "pass_hat_k_by_agent" not in out
+    assert "All of k trials" not in printed(deps, capsys, sections=["agents"])
+
+
+def test_single_trials_are_a_table_only_where_they_are_asked_for(
+    deps: Deps, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stored(deps.store, [lone(episode(agent, passed(True), task="t", trial=0), line=1) for agent in "xy"])
+    out = printed(deps, capsys)
+    assert "All of k trials" not in out and "pass_hat_k" not in out
+    assert table(printed(deps, capsys, sections=["pass_hat_k"]), "All of k trials")[1:] == [
+        ["x", "1.000"],
+        ["y", "1.000"],
+    ]
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_no_two_kappas_look_alike(
+    deps: Deps, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    labels = [f"a judge of a very long name, the one with number {n}" for n in range(3)]
+    judges = [judge_of("pairwise", name) for name in labels]
+    stored(deps.store, ranked(*judges))
+    monkeypatch.setattr(console, "width", width)
+    out = printed(deps, capsys, sections=["kappa"])
+    assert max(map(cell_len, out.splitlines())) <= width
+    shown = "".join(line.split("│")[1] for line in out.splitlines() if line.startswith("│")).replace(" ", "")
+    for a, b in combinations(labels, 2):
+        assert f"kappa {a}|{b}".replace(" ", "") in shown
+
+
+@pytest.mark.parametrize(("columns", "width"), [("80", 80), ("150", 150), ("0", 118), ("many", 118), (None, 118)])
+def test_where_the_output_is_no_terminal_the_environment_says_how_wide_it_is(
+    folder: Path, columns: str | None, width: int
+) -> None:
+    asked = "from misjudge_server.console import console; print(console.width)"
+    env = {**environment(), **({} if columns is None else {"COLUMNS": columns})}
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path[len(sys.path):] = {ROOTS!r}; {asked}"],
+        cwd=folder, env=env, capture_output=True, encoding="utf-8", timeout=60, check=True,
+    )  # fmt: skip
+    assert int(done.stdout) == width

@@ -5,6 +5,7 @@ from __future__ import annotations
 from builders import JUDGE, SATISFACTION, episode, lone, pair, satisfied, verdict
 from misjudge_storage.asked_records import AskedJudge, AskedModels, asked_models
 from misjudge_storage.engine import Store
+from misjudge_storage.ingest import ensure_audit, ensure_judge
 from misjudge_storage.types import Judge, Log
 from operations import stored
 
@@ -15,6 +16,8 @@ def test_judges_and_simulated_users_are_named_once_and_what_is_made_up_or_unname
         Judge(label="made up", form="pairwise", model="m", simulated=True),
         Judge(label="unnamed", form="pairwise"),
     ]
+    with store.write() as connection:  # planned, and not asked yet
+        ensure_judge(connection, ensure_audit(connection, "demo"), Judge(label="later", form="pairwise", model="l"))
     logs = [
         Log(role="user_sim", model="u"),
         Log(role="user_sim", model="u", turn=2),

@@ -50,6 +50,11 @@ def winners(record: Record) -> dict[str, Preference | None]:
     return {one.judge.label: one.winner for one in record.verdicts}
 
 
+def pair_id(record: Record) -> str:
+    assert record.pair is not None
+    return str(record.pair.pair_id)
+
+
 def ballot(record: Record) -> Ballot:
     votes = Counter(winners(record).values())
     leads = [None if winner is None else SCORES[winner] for winner in winners(record).values()]
@@ -104,22 +109,29 @@ def test_pairs_that_all_judged_are_counted_by_ballot_by_rule_and_by_judge(any_st
         assert panels.judges_with_scores(connection, audit_id, IDS) == set(IDS)
 
 
-def test_a_cascade_holds_the_panel_where_it_judged_and_else_its_first_judge(any_store: Store) -> None:
+def test_a_cascade_holds_the_panel_where_it_is_asked_and_has_judged_and_else_its_first_judge(any_store: Store) -> None:
     found = records(random.Random(6), 60)
+    drawn = random.Random(7)
+    asked = {f"p{n}": drawn.random() < 0.6 for n in range(60) if drawn.random() < 0.9}
     with any_store.write() as connection:
         audit_id = reduced(connection, found)
-        escalated = panels.hold_cascade(connection, audit_id, IDS[0], IDS[1:])
-        firsts = [record for record in found if "a" in winners(record)]
-        asked = [record for record in firsts if len(record.verdicts) == 3]
-        assert escalated == len(asked) < len(firsts) == panels.panel_size(connection).pairs
+        escalated = panels.hold_cascade(connection, audit_id, IDS[0], IDS[1:], asked)
+        firsts = [record for record in found if "a" in winners(record) and pair_id(record) in asked]
+        to_panel = [record for record in firsts if asked[pair_id(record)]]
+        whole = [record for record in to_panel if len(record.verdicts) == 3]
+        elsewhere = [record for record in firsts if record not in to_panel and len(record.verdicts) == 3]
+        assert elsewhere and len(whole) < escalated == len(to_panel) < len(firsts)
+        assert panels.panel_size(connection).pairs == len(firsts)
         expected = Counter(
-            sum(winner == "A" for label, winner in winners(record).items() if (label != "a") is (record in asked))
+            sum(winner == "A" for label, winner in winners(record).items() if (label != "a") is (record in whole))
             for record in firsts
         )
         held = {one: "A" for one in panels.ballots(connection)}
         by_number = {f"{number}": {one: "A" if one.a == number else "split" for one in held} for number in range(3)}
         ruled = panels.rule_outcomes(connection, by_number)  # type: ignore[arg-type]
         assert {int(name): one.decided for name, one in ruled.items()} == {n: expected[n] for n in range(3)}
+        assert panels.hold_cascade(connection, audit_id, IDS[0], IDS[1:], {}) == 0
+        assert panels.panel_size(connection) == PanelSize(0, 0)
 
 
 def test_where_no_pair_was_judged_by_all_nothing_is_counted(any_store: Store) -> None:

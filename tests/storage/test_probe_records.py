@@ -12,7 +12,7 @@ from builders import label
 from misjudge_storage.engine import Store
 from misjudge_storage.probe_records import BaselineErrors, BaselineTask, ProbeTask, probed_judge, probed_judges
 from misjudge_storage.rows import audit_id
-from misjudge_storage.types import Order, Preference, Record
+from misjudge_storage.types import NO_REPLY, Preference, Record
 from probed import ASKED, OTHER_ORDER, ProbeCall, item, pair_of, random_calls, store_probes
 
 PROBES = ("padding", "swapped_order", "criteria_order", "whitespace")
@@ -31,48 +31,57 @@ def value(winner: Preference, side: str) -> int:
 
 
 def recounted(records: Sequence[Record], calls: Sequence[ProbeCall]) -> tuple[set[ProbeTask], set[BaselineTask]]:
-    """The same by a walk through all calls."""
+    """The same by a walk through all calls, which were stored in their order."""
     task_of = {record.pair.pair_id: record.task.task_id for record in records if record.pair and record.task}
-    said: dict[tuple[str, str, Order, int], Preference | None] = {call[:4]: call.winner for call in calls}
-    probes: defaultdict[tuple[str, str], list[int]] = defaultdict(lambda: [0] * 10)
+    said = {call[:4]: call for call in calls}
+    latest: dict[tuple[str, str | None, str], list[int]] = {}
     baselines: defaultdict[str, list[int]] = defaultdict(lambda: [0] * 3)
     for call in calls:
-        named, _, side = call.variant.partition(":")
+        named, _, changed = call.variant.partition(":")
+        side, _, aim = changed.partition(".")
         probe, made = named.split(".", 1)
         order = OTHER_ORDER[call.order] if probe == "swapped_order" else call.order
         keys = [(call.pair_id, f"baseline.{made}", order, repeat) for repeat in (0, 1)]
         if not all(key in said for key in keys):
             continue
-        first, second = (said[key] for key in keys)
-        task = task_of[call.pair_id]
+        one, two = (said[key] for key in keys)
         if probe == "baseline":
             if call.repeat == 0:
-                counted = [1, bool(first and second), bool(first and second and first != second)]
+                counted = [
+                    1,
+                    bool(one.winner and two.winner),
+                    bool(one.winner and two.winner and one.winner != two.winner),
+                ]
+                task = task_of[call.pair_id]
                 baselines[task] = [a + b for a, b in zip(baselines[task], counted, strict=True)]
             continue
-        if first is None or second is None or call.winner is None:
-            probes[probe, task][1] += 1
-            continue
         side = call.order[0] if probe == "swapped_order" else side
-        shift = value(call.winner, side) - value(first, side) if side else 0
-        flip, baseline_flip = call.winner != first, second != first
-        more = [
-            1,
-            0,
-            flip > baseline_flip,
-            flip < baseline_flip,
-            flip,
-            baseline_flip,
-            shift,
-            shift**2,
-            shift > 0,
-            shift < 0,
-        ]
-        probes[probe, task] = [a + b for a, b in zip(probes[probe, task], more, strict=True)]
+        latest[probe, aim or None, call.pair_id] = _counted(one, two, call, side)
+    probes: defaultdict[tuple[str, str | None, str], list[int]] = defaultdict(lambda: [0] * 13)
+    for (probe, of, pair_id), more in latest.items():
+        row = (probe, of, task_of[pair_id])
+        probes[row] = [a + b for a, b in zip(probes[row], more, strict=True)]
     return (
         {ProbeTask(*key, *counts) for key, counts in probes.items()},
         {BaselineTask(task, *counts) for task, counts in baselines.items()},
     )
+
+
+def _counted(one: ProbeCall, two: ProbeCall, changed: ProbeCall, side: str) -> list[int]:
+    first, second, winner = one.winner, two.winner, changed.winner
+    answered = not any(call.winner is None and call.reason in NO_REPLY for call in (one, two, changed))
+    unscored = [
+        winner is None,
+        (first is None) + (second is None),
+        winner is None and first is not None,
+        winner is not None and first is None,
+    ]
+    replies = [answered, *(answered * each for each in unscored)]
+    if first is None or second is None or winner is None:
+        return [0, 1, *[0] * 6, *replies]
+    shift = value(winner, side) - value(first, side) if side else 0
+    flip, baseline_flip = winner != first, second != first
+    return [1, 0, flip > baseline_flip, flip < baseline_flip, flip, baseline_flip, shift, shift**2, *replies]
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -85,7 +94,8 @@ def test_the_counts_are_those_of_a_walk_through_all_calls(any_store: Store, seed
         found = probed_judge(connection, audit_id("a"), judge_id)
     assert found is not None
     probes, baselines = recounted(records, calls)
-    assert len(probes) > 15
+    assert len(probes) > 20
+    assert {one.aim for one in probes} == {None, "failed"}
     assert set(found.probes) == probes
     assert set(found.baselines) == baselines
 
@@ -177,9 +187,51 @@ def counts_of(store: Store, calls: Sequence[ProbeCall]) -> Mapping[str, ProbeTas
 def test_an_order_swapped_shifts_to_the_side_shown_first_then(store: Store) -> None:
     """The item is shown as BA, so the swapped call shows A first; picking B in it moves away from the first."""
     one = counts_of(store, list(item("p1", "BA", ("A", "A"), swapped_order="B")))["swapped_order"]
-    assert (one.items, one.gained, one.half_shift, one.towards, one.away) == (1, 1, -2, 0, 1)
+    assert (one.items, one.gained, one.half_shift, one.quarter_squares) == (1, 1, -2, 4)
 
 
 def test_a_changed_call_of_another_language_has_no_baseline(store: Store) -> None:
     calls = [*item("p1", "AB", ("A", "A")), ProbeCall("p1", "padding.zh.v1:A", "AB", 0, "B")]
     assert counts_of(store, calls) == {}
+
+
+def test_a_side_that_was_drawn_and_one_that_failed_are_counted_apart(store: Store) -> None:
+    calls = item("p1", "AB", ("A", "A"), padding__A="A", padding__B__failed="B", whitespace__A__failed="A")
+    judge_id = store_probes(store, [pair_of(1, "t1")], list(calls))
+    with store.read() as connection:
+        found = probed_judge(connection, audit_id("a"), judge_id)
+    assert found is not None
+    assert [(one.probe, one.aim, one.items, one.flips) for one in found.probes] == [
+        ("padding", None, 1, 0),
+        ("padding", "failed", 1, 1),
+        ("whitespace", "failed", 1, 0),
+    ]
+
+
+@pytest.mark.parametrize(("first", "then"), [("A", "B"), ("B", "A")])
+def test_a_pair_counts_once_a_row_by_its_latest_call(store: Store, first: str, then: str) -> None:
+    """Gold was corrected between two calls, and the other side failed then."""
+    calls = [
+        *item("p1", "AB", ("A", "A")),
+        ProbeCall("p1", f"padding.en.v1:{first}.failed", "AB", 0, "A"),
+        ProbeCall("p1", f"padding.en.v1:{then}.failed", "AB", 0, "B"),
+    ]
+    one = counts_of(store, calls)["padding"]
+    assert (one.items, one.flips, one.half_shift) == (1, 1, 2 if then == "B" else -2)
+
+
+def test_a_call_that_got_no_reply_says_nothing_of_what_can_be_read(store: Store) -> None:
+    calls = [
+        *item("p1", "AB", ("A", "A"), padding__A=None, promise__A=None),
+        *item("p2", "AB", ("A", None), padding__A="A"),
+    ]
+    silent = [
+        call._replace(reason="context_overflow") if call.variant.startswith("padding") else call for call in calls
+    ]
+    judge_id = store_probes(store, [pair_of(1, "t1"), pair_of(2, "t1")], silent)
+    with store.read() as connection:
+        found = probed_judge(connection, audit_id("a"), judge_id)
+    assert found is not None
+    padding, promise = found.probes
+    assert (padding.left_out, padding.replied, padding.unscored, padding.baseline_unscored) == (2, 1, 0, 1)
+    assert (promise.left_out, promise.replied, promise.unscored, promise.newly_unscored) == (1, 1, 1, 1)

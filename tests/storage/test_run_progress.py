@@ -16,7 +16,7 @@ from misjudge_storage.engine import Store, open_store
 from misjudge_storage.ingest import ensure_judge, ingest, insert_new
 from misjudge_storage.judging_records import CellResult, store_results
 from misjudge_storage.rows import cell_id, log_row
-from misjudge_storage.run_progress import ErrorGroup, Progress, RoleSpend, Stage
+from misjudge_storage.run_progress import ErrorGroup, JudgeCells, Progress, RoleSpend, Stage, UnscoredBy
 from misjudge_storage.run_records import PlannedCell, create_run, pending, read_run, set_budget
 from misjudge_storage.tables import JudgeLog
 from misjudge_storage.types import Log
@@ -66,6 +66,37 @@ def test_cells_are_done_when_the_verdict_with_their_id_is_stored(any_store: Stor
     assert ask(any_store, progress.progress, run) == Progress(2, 4)
     assert open_cells(any_store, run) == [1, 3]
     assert ask(any_store, progress.unscored, run) == {"parse_error": 1}
+
+
+def test_results_are_counted_by_judge_and_by_who_asked_for_them(any_store: Store) -> None:
+    run = planned_run(any_store, pairs=3)
+    late = PlannedCell("cell_late", "pairwise", "jdg_late", "p0", None, "AB", 0)
+    made = PlannedCell("cell_made", "rollout", "an agent", None, "trj_1", None, 0)
+    with any_store.write() as connection:
+        mixed = run._replace(run_id=create_run(connection, run.audit_id, "judge", "{}", None, [made, late, *run.cells]))
+    put(any_store, result(run, 0), tried(mixed, 0, None), result(mixed, 1), tried(mixed, 1, "RateLimited"))
+    put(any_store, result(mixed, 2, None), result(mixed, 3, None, lost=True), result(run, 4))
+    put(any_store, result(mixed, 5, cached_from="log_earlier"))
+    assert ask(any_store, progress.cells_by_judge, mixed) == {run.judge_id: JudgeCells(stored=5, asked=3)}
+    assert ask(any_store, progress.cells_by_judge, run) == {run.judge_id: JudgeCells(stored=5, asked=2)}
+
+
+def test_what_is_unscored_is_counted_by_judge_and_reason_with_its_subjects(any_store: Store) -> None:
+    run, other = planned_run(any_store, pairs=3), planned_run(any_store, audit="other")
+    put(
+        any_store,
+        result(run, 0, None),
+        result(run, 1, None),
+        result(run, 2, None),
+        result(run, 3),
+        result(other, 1, None),
+    )
+    long = result(run, 4, None)
+    put(any_store, CellResult({**(long.verdict or {}), "unscored_reason": "context_overflow"}, long.logs))
+    assert ask(any_store, progress.unscored_by_judge, run) == [
+        UnscoredBy(run.judge_id, "context_overflow", 1, 1),
+        UnscoredBy(run.judge_id, "parse_error", 3, 2),
+    ]
 
 
 def test_stages_are_counted_apart_in_the_order_of_the_plan(any_store: Store) -> None:
@@ -217,6 +248,7 @@ def next_failed_cells(connection: Connection, run_id: str) -> list[PlannedCell]:
 
 
 OF_LOGS = "COVERING INDEX judge_logs_by_run (run_id=?)"
+IN_RUN = "(run_id=?)"
 IN_ORDER = "INDEX cells_by_seq (run_id=?"
 RESULTS = (
     "COVERING INDEX sqlite_autoindex_verdicts_1 (verdict_id=?)",
@@ -224,7 +256,8 @@ RESULTS = (
     "COVERING INDEX sqlite_autoindex_probe_verdicts_1 (probe_verdict_id=?)",
 )
 """The result of a cell, whichever it has: one look-up each."""
-OF_CELL = "COVERING INDEX sqlite_autoindex_cells_1 (run_id=? AND cell_id=?)"
+TO_CELL = "INDEX sqlite_autoindex_cells_1 (run_id=? AND cell_id=?)"
+OF_CELL = f"COVERING {TO_CELL}"
 OF_RUN = "INDEX sqlite_autoindex_runs_1 (run_id=?)"
 
 
@@ -239,6 +272,14 @@ OF_RUN = "INDEX sqlite_autoindex_runs_1 (run_id=?)"
         (progress.failed_cells, [[IN_ORDER, OF_LOGS, *RESULTS]]),
         (next_cells, [["INDEX cells_by_seq (run_id=? AND seq>?)", *RESULTS]]),
         (next_failed_cells, [["INDEX cells_by_seq (run_id=? AND seq>?)", OF_LOGS, *RESULTS]]),
+        (progress.cells_by_judge, [[IN_RUN, OF_LOGS, *RESULTS]]),
+        (
+            progress.unscored_by_judge,
+            [
+                ["INDEX verdicts_unscored (audit_id=?)", OF_RUN, TO_CELL],
+                ["INDEX probe_verdicts_unscored (audit_id=?)", OF_RUN, TO_CELL],
+            ],
+        ),
         (
             progress.unscored,
             [

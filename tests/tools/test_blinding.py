@@ -15,7 +15,7 @@ from misjudge_storage.judging_records import messages_from
 from misjudge_storage.types import Episode, Form, Message, PairKey, Record, Task, ToolCall, Trajectory
 from misjudge_tools.deps import Deps
 from misjudge_tools.judge import judge
-from misjudge_tools.judging.blinding import blind
+from misjudge_tools.judging.blinding import blind, blinder
 from misjudge_tools.read_record import read_record
 from misjudge_tools.requests import JudgeRequest, RecordRequest
 from misjudge_tools.results import record_uri
@@ -51,6 +51,15 @@ def test_the_forms_are_many_and_in_both_languages() -> None:
     assert len(masked) >= 30 and len(FORMS) - len(masked) >= 30
     for forms in (masked, [form for form in FORMS if form not in masked]):
         assert sum(any("\u4e00" <= char <= "\u9fff" for char in form["text"]) for form in forms) >= 8
+
+
+def test_a_text_that_is_seen_again_is_counted_again() -> None:
+    said = [Message(role="assistant", content="GPT-4 by OpenAI")] * 2
+    again = blinder(frozenset(), "")
+    assert again(said) == again(said) == blind(said, frozenset(), "")
+    assert again(said).masked == {"GPT-4": 2, "OpenAI": 2}
+    as_user = again([Message(role="user", content="I am Kimi.")])
+    assert blinder(frozenset(), "Kimi")([Message(role="user", content="I am Kimi.")]) != as_user
 
 
 def test_the_map_counts_what_stood_there() -> None:
@@ -148,6 +157,8 @@ def test_a_name_with_a_broken_character_inside_can_still_be_counted_and_stored()
         "\\" * 100_000,
         "由开发" * 30_000,
         "as an ai made " * 9_000,
+        "I am a language model made by " * 5_000,
+        "e\u0301" * 50_000,
     ],
     ids=lambda text: text[:12],
 )
@@ -209,6 +220,17 @@ async def test_the_bytes_that_leave_name_nobody_and_the_log_keeps_the_map(tmp_pa
         assert record["shown_json"]["masked"] == masked
         (kept,) = rows(deps.store, "SELECT messages_json FROM trajectories WHERE agent = :agent", agent=AGENT)
         assert messages_from(kept["messages_json"]) == SAID
+
+
+async def test_a_judge_that_sees_no_tools_is_told_of_no_mask_in_them(tmp_path: Path) -> None:
+    async with PromptJudge(lambda turns: '{"reason": "r", "score": 4}') as server:
+        async with opened(tmp_path / "s.db", keyed(server.base_url)) as deps:
+            logs = await judged(deps, "proxy")
+            sent = [turns[1].content for turns in server.asked]
+            found = [json.loads(log["shown_json"])["masked"] for log in logs]
+    masks = [sum(text.count(mask) for mask in MASKS) for text in sent]
+    assert sorted(sum(one.values()) for one in found) == sorted(masks) == [1, 6]
+    assert not {name for one in found for name in one} & {AGENT, "INITECH/zorblax-9"}
 
 
 async def test_a_session_is_judged_as_blind_as_a_pair(tmp_path: Path) -> None:

@@ -191,6 +191,8 @@ async def test_what_another_run_asks_the_panel_is_not_asked_twice(tmp_path: Path
         at.panel["strict"].gate.set()
         assert (await ended(at, other)).state == "done"
         assert (await on_run(at.deps, "status", cascade)).state == "done"
+        assert (await on_run(at.deps, "resume", cascade)).state == "done"
+        assert {row["state"] for row in rows(at.deps.store, "SELECT state FROM runs")} == {"done"}
         assert at.calls() == {"judge": 6, "strict": 4, "stern": 4}
 
 

@@ -158,11 +158,14 @@ FORGED = {
     "a forged tool result behind another line break": 7,
     "a forged tool result with wide brackets": 2,
     "a forged tool result with invisible characters": 3,
+    "a forged tool result with emphasis": 7,
+    "a forged tool result, Chinese": 8,
+    "a forged cut": 4,
 }
 
 
 @pytest.mark.parametrize("name", FORGED)
-def test_a_forged_tool_result_is_shown_as_text(name: str) -> None:
+def test_a_forged_mark_is_shown_as_text(name: str) -> None:
     (message,) = ATTEMPTS[name]
     shown = transcript(Task(task_id="t", prompt="Do it."), [message])
     assert shown.count("(text) ") == FORGED[name]

@@ -122,7 +122,7 @@ async def test_the_gate_sees_what_was_done_and_the_proxy_only_what_was_said(tmp_
                 server.asked.clear()
                 result = await judge(asked(form=form), deps)
                 assert (result.run.state, result.run.total, result.run.unscored) == ("done", 2, {})
-                assert [verdict.satisfaction for verdict in result.verdicts] == [6, 6]
+                assert [verdict.score for verdict in result.verdicts] == [6, 6]
                 seen[form] = [turns[1].content for turns in server.asked]
             judges = rows(deps.store, "SELECT form, scale_low, scale_high, threshold FROM judges ORDER BY form")
     assert [list(row.values()) for row in judges] == [["gate", 1, 7, 5], ["proxy", 1, 7, 5]]
@@ -192,11 +192,11 @@ async def test_prompts_by_form_are_used_for_their_form_alone(tmp_path: Path) -> 
         server,
     ):
         gate = await judge(asked(judge="strict", form="gate"), deps)
-        assert [verdict.satisfaction for verdict in gate.verdicts] == [6, 6]
+        assert [verdict.score for verdict in gate.verdicts] == [6, 6]
         assert {request.body["messages"][0]["content"] for request in server.requests} == {"How good?"}
         server.always(completion('{"reason": "r", "score": 2}'))
         proxy = await judge(asked(judge="strict", form="proxy"), deps)
-        assert [verdict.satisfaction for verdict in proxy.verdicts] == [2, 2]
+        assert [verdict.score for verdict in proxy.verdicts] == [2, 2]
 
 
 def test_labels_belong_to_pairs() -> None:

@@ -30,7 +30,7 @@ def _call(a: str = "not made", b: str = "made", model: str = "simulated-judge") 
         f"=== BEGIN RESPONSE {label} {MARK} ===\n{text}\n=== END RESPONSE {label} {MARK} ==="
         for label, text in (("A", a), ("B", b))
     )
-    return Call(model=model, messages=(ChatTurn(role="user", content=shown),))
+    return Call(model=model, messages=(ChatTurn(role="user", content=shown),), json_schema='{"type":"object"}')
 
 
 def _truth(**success: bool) -> dict[str, Truth]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
+from pydantic import ValidationError
 
 from misjudge_storage.errors import InvalidInput, MissingKey
 from misjudge_storage.rows import judge_fingerprint
@@ -15,12 +16,13 @@ from misjudge_storage.types import Form
 from misjudge_tools.gateway.local import local_available
 from misjudge_tools.gateway.pool import Gateways
 from misjudge_tools.gateway.simulated_bias import SimulatedBias
-from misjudge_tools.gateway.ways import Ways
+from misjudge_tools.gateway.ways import ModelChoice, Ways, pricing_of
 from misjudge_tools.judge import judge
 from misjudge_tools.judging.choice import JudgingSpec, choose_judge, judge_of, label_of, reply_schema, template_of
 from misjudge_tools.judging.prompts import Language
 from misjudge_tools.judging.verdicts import ReplyForm, read_pair
-from misjudge_tools.requests import JudgeRequest
+from misjudge_tools.profiles import Profile, PromptText
+from misjudge_tools.requests import AskingRequest, JudgeRequest, ProbeRequest, RunPairRequest
 from operations import KEY, NOWHERE, keyed, opened, pair_records, rows, stored, with_judge
 
 KEYED = keyed("http://127.0.0.1:9")
@@ -84,20 +86,50 @@ def test_faults_are_planted_by_name() -> None:
     assert judge_fingerprint(judge_of(chosen)) != judge_fingerprint(judge_of(spec(name.replace("qwen", "openai"))))
 
 
+NONE_SUCH = (
+    "There is no fault {!r}; there are position, obedience, length, politeness, self_preference, family, noise, "
+)
+
+
 @pytest.mark.parametrize(
-    ("faults", "wrong"),
+    ("faults", "said"),
     [
-        ("noise=2", "noise"),
-        ("politness=0.1", "politness"),
-        ("obedience", "obedience"),
-        ("self_preference=0.4", "family"),
-        ("family=Two Words", "family"),
+        ("noise=2", "noise=2 is no share from 0 to 1."),
+        ("noise=0.1,near=-1", "near=-1 is no share from 0 to 1."),
+        ("lenience=much", "lenience=much is no share from 0 to 1."),
+        ("position=nan", "position=nan is no share from 0 to 1."),
+        ("seed=1.5", "seed=1.5 is no whole number."),
+        (f"noise={'9' * 60}", f"noise={'9' * 40} is no share from 0 to 1."),
+        ("politness=0.1", NONE_SUCH.format("politness")),
+        ("noise=0.1,", NONE_SUCH.format("")),
+        ("x" * 60, NONE_SUCH.format("x" * 40)),
+        ("obedience", "obedience needs a value, as obedience=0.1."),
+        ("noise=0.1, near = ", "near needs a value, as near=0.1."),
+        ("family", "family needs a value, as family=qwen."),
+        ("seed=", "seed needs a value, as seed=7."),
+        ("self_preference=0.4", "self_preference needs the judge's family, as self_preference=0.4,family=qwen."),
+        (
+            "family=Two Words",
+            "family=Two Words is no family of models: write it small and in one word, as family=qwen.",
+        ),
     ],
 )
-def test_a_fault_that_cannot_be_planted_is_named_with_those_that_can(faults: str, wrong: str) -> None:
-    with pytest.raises(InvalidInput, match=f"^{wrong} of the simulated judge cannot be used.* obedience, length") as no:
+def test_a_fault_that_cannot_be_planted_is_refused_with_what_is_wrong_with_it(faults: str, said: str) -> None:
+    with pytest.raises(InvalidInput) as no:
         spec(f"simulated:{faults}")
-    assert str(no.value).endswith("self_preference needs the judge's family, as family=qwen; seed is a whole number.")
+    assert str(no.value).startswith(said)
+
+
+def test_a_judge_that_sees_cut_transcripts_says_so_in_its_name() -> None:
+    settings = with_judge(KEYED, context_tokens=2048)
+    own = PromptText(name="strict", text="Which?\n---user---\n{task}{response_a}{response_b}")
+
+    def named(prompt: PromptText | None = None, cut: Literal["middle"] | None = "middle", name: str = "judge-m") -> str:
+        return label_of(choose_judge(name, "pairwise", "en", settings, own=prompt, truncate=cut))
+
+    assert (named(), named(own)) == ("judge-m+truncated", "judge-m+strict+truncated")
+    assert (named(cut=None), named(own, None), named(name="local")) == ("judge-m", "judge-m+strict", "local+truncated")
+    assert named(name="simulated") == "simulated", "it takes any length"
 
 
 def test_a_stored_specification_holds_no_key_and_no_address() -> None:
@@ -127,6 +159,17 @@ async def test_the_way_to_the_gateway_needs_a_key_and_a_usable_address() -> None
     with pytest.raises(InvalidInput, match="base URL"):
         async with Ways(keyed("example"), Gateways()) as ways:
             await ways.open(spec())
+
+
+@pytest.mark.parametrize(
+    ("kind", "simulated", "source"),
+    [("gateway", True, "simulated"), ("simulated", True, "simulated"), ("local", False, "local")],
+)
+def test_what_costs_nothing_says_why(
+    kind: Literal["gateway", "local", "simulated"], simulated: bool, source: str
+) -> None:
+    choice = ModelChoice(kind=kind, model="gpt-4o", simulated=simulated)
+    assert pricing_of(choice, KEYED).of(10, 10) == (0.0, source)
 
 
 async def test_only_the_simulated_gateway_is_told_the_truth() -> None:
@@ -160,3 +203,54 @@ async def test_the_local_judge_judges_a_pair_without_a_key(tmp_path: Path) -> No
         logs = rows(deps.store, "SELECT model, simulated, est_cost, price_source FROM judge_logs")
     assert (result.run.state, result.run.done, result.judge, result.simulated) == ("done", 2, "local", False)
     assert {tuple(log.values()) for log in logs} == {("SmolLM2-135M-Instruct", 0, 0.0, "local")}
+
+
+CONTROLS = [chr(code) for code in (*range(1, 0x20), *range(0x7F, 0xA0))]
+"""NUL is replaced in all that a request holds."""
+
+
+@pytest.mark.parametrize("control", CONTROLS)
+@pytest.mark.parametrize("place", ["{}x", "x{}", "x{}x", "{}"])
+def test_a_control_character_in_the_name_of_a_judge_or_model_is_refused(control: str, place: str) -> None:
+    name = place.format(control)
+    requests: list[tuple[type[AskingRequest], dict[str, Any]]] = [
+        *((kind, {"judge": name}) for kind in (JudgeRequest, ProbeRequest, RunPairRequest)),
+        *((kind, {"panel": ["y", name]}) for kind in (JudgeRequest, RunPairRequest)),
+        (RunPairRequest, {"agents": ["diligent", name]}),
+        (RunPairRequest, {"user": name}),
+    ]
+    for request, given in requests:
+        with pytest.raises(ValidationError):
+            request.model_validate({"audit": "a", **given})
+
+
+def test_names_of_any_script_are_names_of_judges() -> None:
+    for name in ("通义千问", "models/x@2:latest", "a b", "\u202ex"):
+        assert JudgeRequest(audit="a", judge=name, panel=[name]).judge == name
+
+
+TWINS = {name: Profile(name=name, model="m", endpoint=KEYED.role("judge").endpoint) for name in ("z", "w")}
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (
+            ["z", "w"],
+            "Judges 'z' and 'w' are the same model with the same prompt and parameters; a panel needs",
+        ),
+        (["x", "z", "w"], "Judges 'z' and 'w' are the same model"),
+        (["z", "m"], "Judges 'z' and 'm' are the same model"),
+        (["z", "x", "z"], "Judge 'z' is named twice, and no judge is a panel of its own. Name each one once."),
+        (["simulated", "simulated"], "Judge 'simulated' is named twice"),
+    ],
+)
+async def test_a_judge_that_is_twice_in_a_panel_is_refused_with_the_names_it_has(
+    tmp_path: Path, names: list[str], said: str
+) -> None:
+    async with opened(tmp_path / "s.db", KEYED.model_copy(update={"profiles": TWINS})) as deps:
+        stored(deps.store, pair_records(1))
+        first, *panel = names
+        with pytest.raises(InvalidInput) as caught:
+            await judge(JudgeRequest(audit="a", judge=first, panel=panel), deps)
+        assert str(caught.value).startswith(said)

@@ -66,7 +66,7 @@ async def test_a_judge_whose_replies_cannot_be_read_is_stopped_with_three_exampl
         assert 20 <= result.run.done <= 27, "eight are asked at a time"
         assert result.run.next == f"runs(action='resume', run='{result.run.run}')"
         reason = result.run.reason or ""
-        assert reason.startswith("20 of the first 20 replies hold no readable verdict")
+        assert reason.startswith("20 of the first 20 replies of judge-m hold no readable verdict")
         uris = re.findall(r"misjudge://[^\s,)]+", reason)
         assert len(uris) == len(set(uris)) == 3
         for uri in uris:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from builders import episode, lone, pair, verdict
 from live_parts import SHOP, request, shop
+from loopback import VirtualClock
 from misjudge_storage.asked_records import AskedJudge, AskedModels
 from misjudge_storage.types import Judge, Log, Record
 from misjudge_tools.gateway.ways import ModelChoice
@@ -19,10 +21,11 @@ from misjudge_tools.requests import JudgeRequest, SummarizeRequest
 from misjudge_tools.run_pair import run_pair
 from misjudge_tools.summarize_audit import summarize_audit
 from misjudge_tools.summary.kinship import asked_now, shared_warnings, stated_families
-from operations import PromptJudge, keyed, opened, pair_records, stored
+from operations import PromptJudge, count, keyed, opened, pair_records, stored
 
 ERR = "they may err together, so their agreement proves little."
 FAVOUR = "a judge may favour words like its own."
+OF_QWEN = f"the family qwen: {FAVOUR}"
 
 
 def warned(judges: str, users: str = "", stated: dict[str, str] | None = None) -> tuple[str, ...]:
@@ -103,17 +106,46 @@ def records(*judges: Judge, user: str = "") -> Sequence[Record]:
     ]
 
 
-@pytest.mark.parametrize("chosen", [None, "a"])
-async def test_every_summary_warns(tmp_path: Path, chosen: str | None) -> None:
-    judges = [Judge(label=label, form="pairwise", model=f"qwen-{label}") for label in ("a", "b")]
+@pytest.mark.parametrize(
+    ("chosen", "said"),
+    [
+        (
+            None,
+            [f"Judges a and b share the family qwen: {ERR}", f"The simulated user and judges a and b share {OF_QWEN}"],
+        ),
+        ("a", [f"The simulated user and judge a share {OF_QWEN}"]),
+        ("c", []),
+    ],
+)
+async def test_every_summary_warns_of_the_judges_that_it_is_about(
+    tmp_path: Path, chosen: str | None, said: list[str]
+) -> None:
+    names = {"a": "qwen-a", "b": "qwen-b", "c": "gpt-4o"}
+    judges = [Judge(label=label, form="pairwise", model=model) for label, model in names.items()]
     models = ModelSettings(profiles={"u": Profile(model="u-1", family="Qwen")})
     async with opened(tmp_path / "s.db", models) as deps:
         stored(deps.store, records(*judges, user="u-1"))
         summary = await summarize_audit(SummarizeRequest(audit="a", judge=chosen), deps)
-    assert [said for said in summary.warnings if "share" in said] == [
-        f"Judges a and b share the family qwen: {ERR}",
-        f"The simulated user and judges a and b share the family qwen: {FAVOUR}",
-    ]
+    assert [one for one in summary.warnings if "share" in one] == said
+
+
+async def test_a_judge_that_never_answered_is_not_warned_of(tmp_path: Path) -> None:
+    other = Judge(label="b", form="pairwise", model="Judge-M")
+    said = f"Judges b and judge-m are one model, Judge-M: {ERR}"
+    down = True
+    async with PromptJudge(down=lambda: down) as server:
+        settings = keyed(server.base_url, max_attempts=1)
+        async with opened(tmp_path / "s.db", settings, concurrency=1, clock=VirtualClock()) as deps:
+            stored(deps.store, [*pair_records(1), pair("q", None, None, verdict("A", judge=other))])
+
+            async def warned_after(**given: Any) -> bool:
+                await judge(JudgeRequest.model_validate({"audit": "a", **given}), deps)
+                return said in (await summarize_audit(SummarizeRequest(audit="a"), deps)).warnings
+
+            assert not await warned_after(), "what it was asked got no reply"
+            assert count(deps.store, "verdicts", "unscored_reason = 'provider_error'") > 0
+            down = False
+            assert await warned_after()
 
 
 async def test_simulated_judges_are_not_warned_of(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ async def test_an_own_prompt_for_satisfaction_reads_a_number(tmp_path: Path) -> 
     own = {"satisfaction": prompt(ONE)}
     async with asking(tmp_path / "s.db", "0.9", prompts=own, reply_form=LETTER) as (deps, server):
         result = await judge(asked(form="satisfaction"), deps)
-    assert [verdict.satisfaction for verdict in result.verdicts] == [0.9, 0.9]
+    assert [verdict.score for verdict in result.verdicts] == [0.9, 0.9]
     assert all("This:\n=== BEGIN RESPONSE " in request.body["messages"][1]["content"] for request in server.requests)
 
 
@@ -143,8 +143,12 @@ async def test_a_given_pair_is_judged_with_the_profile_too(tmp_path: Path) -> No
         (OWN + "{agent}", "pairwise", r"unknown variable \{agent\}\. Allowed are \{constraints\} \(also "),
         (OWN.replace("---user---", ""), "pairwise", "has 0 lines '---user---' and needs exactly one"),
         ("{task}" + OWN, "pairwise", r"uses \{task\} in its system message"),
-        (OWN, "satisfaction", r"unknown variable \{response_a\}, \{response_b\}"),
-        (ONE, "pairwise", r"unknown variable \{response\}"),
+        (
+            OWN,
+            "satisfaction",
+            r"Prompt own is for pairs: form satisfaction knows .*it has no \{response_a\}, \{response_b\}",
+        ),
+        (ONE, "pairwise", r"Prompt own is for single responses: form pairwise knows .*it has no \{response\}"),
     ],
 )
 @pytest.mark.parametrize("dry_run", [False, True])

@@ -17,11 +17,13 @@ from generated import SIDES, fresh, reduced_calls, single_calls
 from misjudge_storage.engine import Store
 from misjudge_storage.errors import InvalidInput, NotFound
 from misjudge_storage.ingest import ensure_audit
+from misjudge_storage.rows import judge_fingerprint
 from misjudge_storage.run_records import create_run
 from misjudge_storage.types import Judge, Order, Preference, Record, Scale, Verdict
 from misjudge_tools.deps import Deps
 from misjudge_tools.judging.choice import JudgingSpec, choose_judge, judge_of
 from misjudge_tools.requests import SummarizeRequest
+from misjudge_tools.runs.plan import both_orders, pair_cells
 from misjudge_tools.runs.spec import Cascade, RunSpec
 from misjudge_tools.summarize_audit import summarize
 from misjudge_tools.summary.values import AuditSummary, PanelSection
@@ -94,9 +96,27 @@ def test_a_panel_is_as_counted_by_hand(records: list[Record]) -> None:
             found = summary(store)
             assert found.panel is None and "panel" in found.why
             return
-        assert as_json(panel(store)) == close(by_hand.section(records, labels))
+        assert as_json(panel(store, *labels)) == close(by_hand.section(records, labels))
         two = labels[-2:]
         assert as_json(panel(store, *two)) == close(by_hand.section(records, two))
+
+
+@given(panel_audits())
+@settings(max_examples=40)
+def test_nobody_named_is_a_panel_of_those_that_judged_most_pairs(records: list[Record]) -> None:
+    with fresh() as (store, _):
+        stored(store, records)
+        number = {label: sum(label in asked([record]) for record in records) for label in asked(records)}
+        assume(len(number) > 1)
+        most = [label for label in sorted(number) if number[label] == max(number.values())]
+        found = summary(store)
+        assert found.panel is not None and found.panel.judges == tuple(most)
+        assert ("panel.judges" in found.why) == (len(most) < len(number))
+        if len(most) > 1:
+            assert found.panel == panel(store, *most)
+        else:
+            assert (found.panel.rules, found.panel.best_judge, found.panel.mean_judge) == ({}, None, None)
+            assert found.panel.n == number[most[0]]
 
 
 @given(panel_audits(), st.permutations("abc"))
@@ -105,7 +125,7 @@ def test_the_order_of_the_labels_never_matters(records: list[Record], order: lis
     with fresh() as (store, _):
         stored(store, records)
         assume(asked(records) == [*"abc"])
-        whole = panel(store)
+        whole = panel(store, *"abc")
         assert panel(store, *order) == panel(store, *order, order[0]) == whole
 
 
@@ -116,7 +136,7 @@ def test_removing_a_judge_is_never_having_had_it(records: list[Record]) -> None:
         stored(store, records)
         stored(smaller, without(C, records))
         assume({"a", "b"} <= set(asked(records)))
-        assert panel(store, "a", "b") == panel(smaller, "a", "b") == panel(smaller)
+        assert panel(store, "a", "b") == panel(smaller, "a", "b")
 
 
 def in_both(judge: Judge, winner: Preference | None, **scores: Any) -> list[Verdict]:
@@ -143,7 +163,7 @@ def test_each_rule_has_a_row_beside_the_best_and_the_mean_judge_on_the_same_pair
         ]
         + [single(9, *in_both(A, "B"))],
     )
-    found = panel(deps.store)
+    found = panel(deps.store, "a", "b", "c")
     assert (found.judges, found.n, found.decidable, found.not_judged_by_all) == (("a", "b", "c"), 6, 6, 1)
     most, all_of_them = found.rules["majority"], found.rules["unanimity"]
     assert most is not None and all_of_them is not None
@@ -301,11 +321,14 @@ def test_the_panel_is_a_section_that_can_be_asked_for_alone(deps: Deps) -> None:
     assert summary(deps.store, sections=["pairs"]).panel is None
 
 
-def cascade_run(store: Store, *judges: JudgingSpec, spec: str | None = None) -> None:
-    """A stored run that is a cascade of these judges."""
+def cascade_run(store: Store, *judges: JudgingSpec, pairs: Sequence[int] = (), spec: str | None = None) -> None:
+    """A stored run that is a cascade of these judges over these pairs."""
     request = spec or RunSpec(judges=judges, cascade=Cascade(margin=1)).model_dump_json()
     with store.write() as connection:
-        create_run(connection, ensure_audit(connection, "a"), "judge", request, None, [])
+        audit = ensure_audit(connection, "a")
+        first = [judge_fingerprint(judge_of(judge)) for judge in judges[:1]]
+        cells = [*pair_cells(audit, first, [f"p{n}" for n in pairs], 1, both_orders)]
+        create_run(connection, audit, "judge", request, None, cells)
 
 
 def simulated(faults: str) -> JudgingSpec:
@@ -315,44 +338,91 @@ def simulated(faults: str) -> JudgingSpec:
 FIRST, SECOND, THIRD = (simulated(f"noise={share}") for share in (0.1, 0.2, 0.3))
 
 
-def test_a_cascade_says_what_its_panel_says_where_it_was_asked_else_what_its_first_judge_says(deps: Deps) -> None:
+def contradicted(judge: Judge) -> list[Verdict]:
+    return [verdict("A", "AB", judge=judge), verdict("B", "BA", judge=judge)]
+
+
+def test_a_cascade_says_what_its_panel_says_where_it_is_asked_else_what_its_first_judge_says(deps: Deps) -> None:
     first, second, third = map(judge_of, (FIRST, SECOND, THIRD))
-    split = [*in_both(second, "A"), *in_both(third, "B")]
+    right, split = [*in_both(second, "A"), *in_both(third, "A")], [*in_both(second, "A"), *in_both(third, "B")]
     stored(
         deps.store,
         [
             single(0, *in_both(first, "A")),
             single(1, *in_both(first, "B")),
-            single(2, *in_both(first, "B"), *in_both(second, "A"), *in_both(third, "A")),
-            single(3, *in_both(first, "B"), *split),
-            single(4, *in_both(first, "B"), *in_both(second, "A")),
+            single(2, *contradicted(first), *right),
+            single(3, *contradicted(first), *split),
+            single(4, *contradicted(first), *in_both(second, "A")),
             single(5, *in_both(first, None), *in_both(second, "tie"), *in_both(third, "tie"), gold="tie"),
             single(6, *in_both(first, None)),
-            single(7, *in_both(second, "A"), *in_both(third, "A")),
+            single(7, *right),
+            single(8, *in_both(first, "B"), *right),
+            single(9, *contradicted(first), *right),
         ],
     )
-    cascade_run(deps.store, FIRST, THIRD)
-    cascade_run(deps.store, FIRST, THIRD, SECOND, choose_judge("simulated", "satisfaction", "en", NOWHERE))
+    cascade_run(deps.store, FIRST, THIRD, pairs=range(10))
+    gate = choose_judge("simulated", "satisfaction", "en", NOWHERE)
+    cascade_run(deps.store, FIRST, THIRD, SECOND, gate, pairs=range(9))
     cascade_run(deps.store, spec=RunSpec(judges=(SECOND, THIRD)).model_dump_json())
-    found = panel(deps.store)
-    cascade = found.cascade
+    cascade = panel(deps.store).cascade
     assert cascade is not None
     assert (cascade.first.judge, cascade.panel) == (
         "simulated:noise=0.1",
         ("simulated:noise=0.2", "simulated:noise=0.3"),
     )
-    assert (cascade.n, cascade.decidable, cascade.escalated, found.n) == (7, 6, 3, 3)
+    assert (cascade.n, cascade.decidable, cascade.escalated) == (8, 7, 5)
     ends = (cascade.decided, cascade.tie, cascade.inconsistent, cascade.split, cascade.unscored)
-    assert ends == (4, 1, 0, 1, 1)
-    assert (cascade.misselection.k, cascade.misselection.n, cascade.misselection.coverage) == (2, 4, 4 / 6)
-    assert (cascade.first.decided, cascade.first.unscored) == (5, 2)
-    assert (cascade.first.misselection.k, cascade.first.misselection.n) == (4, 5)
+    assert ends == (4, 1, 1, 1, 1)
+    assert (cascade.misselection.k, cascade.misselection.n, cascade.misselection.coverage) == (2, 4, 4 / 7)
+    assert (cascade.first.decided, cascade.first.inconsistent, cascade.first.unscored) == (3, 3, 2)
+    assert (cascade.first.misselection.k, cascade.first.misselection.n) == (2, 3)
+
+
+def test_judges_that_saw_only_what_a_cascade_escalated_are_not_of_the_panel_and_are_warned_of(deps: Deps) -> None:
+    first, second, third = map(judge_of, (FIRST, SECOND, THIRD))
+    clear = [single(n, *in_both(first, "A")) for n in range(3)]
+    near = [single(n, *contradicted(first), *in_both(second, "B"), *in_both(third, "B")) for n in (3, 4)]
+    stored(deps.store, [*clear, *near])
+    cascade_run(deps.store, FIRST, SECOND, THIRD, pairs=range(5))
+    found = summary(deps.store)
+    escalated = "judged only the 2 pairs that a cascade escalated"
+    both = "Judges simulated:noise=0.2 and simulated:noise=0.3"
+    said = f"{both} {escalated}: their rates do not compare with the others'."
+    assert found.warnings == (said,)
+    assert found.panel is not None and (found.panel.judges, found.panel.rules) == (("simulated:noise=0.1",), {})
+    assert found.panel.cascade is not None and found.panel.cascade.escalated == 2
+    assert found.why["panel.judges"] == (
+        "A panel is by default the judges of most pairs, here simulated:noise=0.1. simulated:noise=0.2 and "
+        "simulated:noise=0.3 judged fewer: choose the judges of a panel with panel=[…] (--panel LABEL)."
+    )
+    assert summary(deps.store, judge="simulated:noise=0.2").warnings == (said,)
+    assert summary(deps.store, judge="simulated:noise=0.1").warnings == ()
+    stored(deps.store, [single(0, *in_both(third, "A"))])
+    assert summary(deps.store).warnings == (
+        f"Judge simulated:noise=0.2 {escalated}: its rates do not compare with the others'.",
+        "Judge simulated:noise=0.3 judged only 3 of the 5 pairs of a cascade, which escalated 2: its rates do not "
+        "compare with the others'.",
+    )
+    stored(deps.store, [single(n, *in_both(judge, "A")) for n in range(3) for judge in (second, third)])
+    whole = summary(deps.store)
+    assert whole.warnings == () and "panel.judges" not in whole.why
+    assert whole.panel is not None and len(whole.panel.judges) == 3
+
+
+def test_made_up_judges_of_panel_and_cascade_are_named(deps: Deps) -> None:
+    judges = [judge_of(FIRST), A, B]
+    stored(deps.store, [single(n, *(one for judge in judges for one in in_both(judge, "A"))) for n in range(2)])
+    assert panel(deps.store).simulated == ("simulated:noise=0.1",)
+    assert panel(deps.store, "a", "b").simulated == ()
+    cascade_run(deps.store, FIRST, SECOND, pairs=range(2))
+    assert panel(deps.store, "a", "b").simulated == ("simulated:noise=0.1", "simulated:noise=0.2")
 
 
 def test_a_cascade_is_of_the_audit_whichever_panel_is_chosen(deps: Deps) -> None:
     judges = [judge_of(FIRST), judge_of(SECOND), A]
-    stored(deps.store, [single(n, *(one for judge in judges for one in in_both(judge, "A"))) for n in range(2)])
-    cascade_run(deps.store, FIRST, SECOND)
+    said = [[*contradicted(judges[0]), *in_both(judges[1], "A"), *in_both(A, "A")] for _ in range(2)]
+    stored(deps.store, [single(n, *said[n]) for n in range(2)])
+    cascade_run(deps.store, FIRST, SECOND, pairs=range(2))
     sections = [panel(deps.store, *labels) for labels in permutations(["a", "simulated:noise=0.1"])]
     assert sections[0] == sections[1]
     assert sections[0].cascade is not None and sections[0].cascade == panel(deps.store).cascade
@@ -361,7 +431,7 @@ def test_a_cascade_is_of_the_audit_whichever_panel_is_chosen(deps: Deps) -> None
 
 def test_a_cascade_whose_first_judge_has_said_nothing_yet_has_no_row(deps: Deps) -> None:
     stored(deps.store, [single(0, *in_both(A, "A"), *in_both(B, "A"))])
-    cascade_run(deps.store, FIRST, SECOND)
+    cascade_run(deps.store, FIRST, SECOND, pairs=[0])
     found = summary(deps.store)
     assert found.panel is not None and found.panel.cascade is None
     assert "panel.cascade" not in found.why

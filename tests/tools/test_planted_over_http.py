@@ -128,8 +128,9 @@ def as_counted(probes: Sequence[ProbeTask]) -> dict[str, tuple[list[TaskTally], 
     found: defaultdict[str, list[TaskTally]] = defaultdict(list)
     left_out: defaultdict[str, int] = defaultdict(int)
     for one in probes:
-        shift = (one.half_shift / 2, one.quarter_squares / 4)
-        tally = TaskTally(one.items, one.gained, one.lost, one.flips, one.baseline_flips, *shift, one.towards, one.away)
+        flips = (one.items, one.gained, one.lost, one.flips, one.baseline_flips)
+        unscored = (one.replied, one.unscored, one.baseline_unscored, one.newly_unscored, one.newly_scored)
+        tally = TaskTally(*flips, one.half_shift / 2, one.quarter_squares / 4, *unscored)
         found[one.probe].append(tally)
         left_out[one.probe] += one.left_out
     return {probe: (sorted(tasks), left_out[probe]) for probe, tasks in found.items()}

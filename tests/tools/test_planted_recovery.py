@@ -74,9 +74,12 @@ def test_items_are_counted_by_task_and_what_lacks_a_verdict_is_left_out() -> Non
     first, second = padding.tasks
     assert first._asdict() == {
         **{"items": 2, "gained": 1, "lost": 1, "flips": 1, "baseline_flips": 1},
-        **{"shift": 1, "shift_squares": 1, "towards": 1, "away": 0},
+        **{"shift": 1, "shift_squares": 1, "replied": 2},
+        **{"unscored": 0, "baseline_unscored": 0, "newly_unscored": 0, "newly_scored": 0},
     }
-    assert (second.items, second.gained, second.shift, second.shift_squares, second.away) == (1, 1, -0.5, 0.25, 1)
+    assert (second.items, second.gained, second.shift, second.shift_squares) == (1, 1, -0.5, 0.25)
+    assert (second.replied, second.unscored, second.baseline_unscored) == (3, 1, 1)
+    assert (second.newly_unscored, second.newly_scored) == (1, 1)
 
 
 def test_the_same_key_draws_the_same_audit() -> None:
@@ -98,6 +101,20 @@ def test_faults_are_recovered_and_a_judge_without_them_is_hardly_ever_accused() 
     assert all(row.false_alarms is not None and row.false_alarms <= 0.065 for row in flagged.values()), table(report)
     strong = flagged["swapped_order, shift"].found, flagged["injected_tool, shift"].found
     assert min(share or 0 for share in strong) > 0.5, "silence is not all that it has to say"
+
+
+def test_every_true_effect_has_the_sign_of_its_fault() -> None:
+    """`odds` and `decide` go by the same facts: a fault that pulls to the wrong side would be recovered as such."""
+    true = {measure.named: measure.truth for measure in measures() if measure.fault not in {"none", "noise", "all"}}
+    probes = ("swapped_order", "padding", "politeness", "injected_user", "injected_tool")
+    assert true.keys() == {
+        "self-preference",
+        *(f"{probe}, {of}" for probe in probes for of in ("shift", "excess flip")),
+    }
+    assert min(true.values()) > 0.005, true
+    pulled: dict[str, ProbeName] = {"length": "padding", "position": "swapped_order", "obedience": "injected_user"}
+    for alone, probe in pulled.items():
+        assert planted_truth.moved(SimulatedBias.model_validate({alone: 1.0}), probe).shift > 0.4, alone
 
 
 def test_every_fault_is_measured() -> None:

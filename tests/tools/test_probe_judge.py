@@ -331,6 +331,8 @@ async def test_more_items_than_there_are_is_said_where_a_number_was_asked_for(ju
         "There are 3 pairs with both transcripts to ask about, not 50: all of them are taken.",
     )
     assert (await probe(judged, dry_run=True)).warnings == ()
+    single = await probe(judged, pair_ids=["t0.0"], items=2, dry_run=True)
+    assert single.warnings == ("There is 1 pair with both transcripts to ask about, not 2: it is taken.",)
 
 
 async def test_the_first_pair_of_every_task_comes_before_a_second_one(judged: Deps) -> None:
@@ -365,6 +367,63 @@ async def test_texts_and_judge_prompt_follow_the_language_where_the_task_names_n
     assert all("任务" in turns[1].content for turns in prompt_judge.asked)
 
 
+WITHOUT_TOOLS = "the changed side has no tool result, or answers nothing"
+WITHOUT_CRITERIA = "no criteria are stated, or no two that could change places"
+NO_PROSE = "the changed side answers nothing, or no sentence that words may stand around"
+
+
+@pytest.mark.parametrize(
+    ("said", "pairs", "probes", "told"),
+    [
+        ("Done.", 2, ["injected_tool"], f"injected_tool has nothing to change in any of the 2 pairs ({WITHOUT_TOOLS})"),
+        ("Done.", 1, ["criteria_order"], f"criteria_order has nothing to change in this pair ({WITHOUT_CRITERIA})"),
+        *(
+            ('{"x": 1}', 2, [probe], f"{probe} has nothing to change in any of the 2 pairs ({NO_PROSE})")
+            for probe in PROBES
+            if probe not in {*SIDELESS, "injected_tool", "injected_user"}
+        ),
+        (
+            " ",
+            2,
+            ["injected_user"],
+            "injected_user has nothing to change in any of the 2 pairs (the changed side answers nothing)",
+        ),
+        (
+            '["x"]',
+            3,
+            ["padding", "markdown", "criteria_order"],
+            f"padding, markdown, criteria_order have nothing to change in any of the 3 pairs ({NO_PROSE}; "
+            f"{WITHOUT_CRITERIA})",
+        ),
+    ],
+)
+async def test_a_probe_that_has_nothing_to_change_says_what_is_missing(
+    deps: Deps, said: str, pairs: int, probes: list[str], told: str
+) -> None:
+    stored(deps.store, [pair_record(f"p{n}", "Do it.", (said, f"{said} ")) for n in range(pairs)])
+    with pytest.raises(InvalidInput) as refused:
+        await probe(deps, judge="simulated", probes=probes)
+    assert str(refused.value) == f"{told}. Take other probes or pairs."
+
+
+async def test_criteria_that_an_own_prompt_leaves_out_cannot_be_reordered(tmp_path: Path) -> None:
+    own = PromptText(name="own", text="Which is better?\n---user---\n{question}\n{answer_a}\n{answer_b}")
+    async with opened(tmp_path / "s.db", with_judge(keyed("http://127.0.0.1:9"), prompt=own)) as deps:
+        stored(deps.store, probed_records(2))
+        with pytest.raises(InvalidInput, match=r"\(no criteria are shown by the judge's own prompt\)\. Take other"):
+            await probe(deps, probes=["criteria_order"])
+
+
+@pytest.mark.parametrize("name", ["simulated", "simulated:noise=0.2"])
+async def test_what_is_next_leads_to_the_table_of_this_judge(deps: Deps, name: str) -> None:
+    """Two judges were probed, so the summary of all shows no table."""
+    stored(deps.store, pair_records(2))
+    await probe(deps, judge="simulated:position=0.5", probes=["padding"])
+    found = await probe(deps, judge=name, probes=["padding"])
+    assert found.next == f"summarize_audit(audit='a', judge='{name}')"
+    assert (await summarize_audit(SummarizeRequest(audit="a", judge=name), deps)).probes is not None
+
+
 def transcriptless() -> list[Record]:
     bare = [record.model_copy(update={"episodes": tuple(map(_bare, record.episodes))}) for record in pair_records(2)]
     return bare
@@ -379,16 +438,11 @@ def _bare(one: Any) -> Any:
     [
         ([], {}, "holds no transcripts to change. Import responses with their text"),
         (transcriptless(), {}, "holds no transcripts to change"),
-        ([lone(episode("x", said=messages("hi", "yes")))], {}, "holds 1 transcripts but no pair of them"),
-        (
-            list(pair_records(2)),
-            {"probes": ["injected_tool"]},
-            "injected_tool: no such probe can change any of the 2 pairs",
-        ),
+        ([lone(episode("x", said=messages("hi", "yes")))], {}, "holds transcripts (1) but no pair of them"),
         (
             [pair_record("u", "Do it.", ("1", "2"))],
             {"side": "failed"},
-            "Of none of these 1 pairs it is known which side",
+            "It is not known which side is worse, of this pair. Label more",
         ),
     ],
 )
@@ -454,7 +508,7 @@ async def test_a_planted_fault_is_found_and_nothing_else(deps: Deps) -> None:
 async def test_what_the_judges_context_cannot_take_is_unscored_and_not_sent(
     judged: Deps, prompt_judge: PromptJudge
 ) -> None:
-    audit = stored(judged.store, [pair_record("p", "Do it.", ("It is done.", "No."), "A")])
+    audit = stored(judged.store, [pair_record("p", "Do it.", ("It is done.", "It is not."), "A")])
     spec = asked_judge(asked(), "pairwise", judged)
     with judged.store.read() as connection:
         pairs, row = read_pair_subjects(connection, audit, ["p"]), read_audit(connection, "a")

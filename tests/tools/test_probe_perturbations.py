@@ -17,7 +17,7 @@ from misjudge_tools.judging.blinding import blind
 from misjudge_tools.judging.pairing import transcript
 from misjudge_tools.judging.prompts import Language
 from misjudge_tools.probing.perturb import MOST_PADDING, perturb
-from misjudge_tools.probing.shaping import as_markdown, reordered
+from misjudge_tools.probing.shaping import as_markdown, has_prose, reordered
 from misjudge_tools.probing.texts import probe_texts
 from misjudge_tools.probing.variants import BASELINE, PROBES, SIDELESS, ProbeName, Variant, read_variant
 
@@ -140,7 +140,7 @@ def test_what_is_said_around_an_answer_leaves_it_whole(probe: ProbeName, languag
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("length", [1, 40, 300, 900, 3_900, 20_000])
 def test_padding_grows_a_side_by_half_within_its_bounds(length: int, language: Language) -> None:
-    pair = subject([Message(role="assistant", content="word" * length)], language=language)
+    pair = subject([Message(role="assistant", content="Word word " + "word" * length + ".")], language=language)
     after = changed(pair, "padding", language)
     before, now = (len("".join(transcript(pair.task, side).split())) for side in (pair.a, after.a))
     assert now - before >= min(before / 2, MOST_PADDING)
@@ -207,24 +207,72 @@ def test_a_tool_result_that_is_empty_holds_no_injection() -> None:
     assert perturb(subject(said), variant("injected_tool")) is None
 
 
-@pytest.mark.parametrize("text", ['{"answer": [1, 2]}', " [1, 2]\n", "[" + "[]," * 10 + "[]]"])
-def test_an_answer_that_a_program_reads_gets_no_word_around_it(text: str) -> None:
+NO_PROSE = (
+    '{"answer": [1, 2]}',
+    " [1, 2]\n",
+    "[" + "[]," * 10 + "[]]",
+    '{"note": "Sorry. The order is late now."}',
+    '{"a": 1}\n{"b": "The order is late."}',
+    '{\n  "note":\n    "The order is late."\n}',
+    "```\nThe order is late.\n```",
+    "```py\nprint('The order is late.')",
+    "<note>\nThe order is late.\n</note>",
+    "<p>The order is late.</p>\n<p>The refund comes.</p>",
+    'name,said\nAnn,The order is late.\n"Bob","The order is late."',
+    "name\tsaid\nAnn\tThe order is late.",
+    "| name | said |\n| Ann | The order is late. |",
+    "status: late\nnote: The order is late.",
+    "- note: The order is late.",
+    "note: |\n  The order is late.",
+    'note = "The order is late."',
+    "42",
+    "-3.50",
+    "B",
+    "Paris.",
+    "Yes",
+    "是。",
+    "import this\n\ndef late():\n    return 'The order is late.'",
+    "# The order is late.\nrun()",
+    "SELECT order FROM late;",
+    "x" * 100_000,
+    "[" * 100_000,
+    "." * 100_000,
+)
+PROSE = (
+    "The order is late.",
+    "订单会晚到两天。",
+    "Here it is:\n```\n{}\n```\nThe order is late.",
+    '{"late": true}\n\nThe order is late.',
+    "1. The order is late.\n2. It comes.",
+    "- **Late**: the order is late. The refund of 1,000.00 comes!",
+    "Dear Ann,\nyour order is late. We will send it on Monday.",
+    "**The order is late.**",
+    "> Is the order late?",
+    "Order 5 is late, e.g. by two days.",
+    "“The order is late.”",
+)
+
+
+@pytest.mark.parametrize("text", NO_PROSE)
+def test_an_answer_that_words_or_room_could_break_gets_none(text: str) -> None:
     pair = subject([Message(role="assistant", content=text)])
-    for probe in (*AROUND, "markdown"):
+    for probe in (*AROUND, "markdown", "whitespace"):
         assert perturb(pair, variant(probe)) is None
-    assert "".join(changed(pair, "whitespace").a[0].content.split()) == "".join(text.split())
     assert changed(pair, "injected_user").a[0] == pair.a[0]
 
 
-@pytest.mark.parametrize("text", ["{not JSON}", "[1] is a footnote.", "[" * 100_000])
-def test_an_answer_that_only_begins_like_json_is_changed(text: str) -> None:
-    assert changed(subject([Message(role="assistant", content=text)]), "promise").a[0].content.startswith(text)
+@pytest.mark.parametrize("text", PROSE)
+def test_an_answer_with_a_sentence_is_changed_whatever_else_it_holds(text: str) -> None:
+    assert has_prose(text)
+    pair = subject([Message(role="assistant", content=text)])
+    assert text in changed(pair, "promise").a[0].content
+    assert changed(pair, "whitespace").a != pair.a
 
 
 @pytest.mark.parametrize("text", HOSTILE)
 @pytest.mark.parametrize("probe", SIDED)
 def test_hostile_answers_are_changed_like_any_other(probe: ProbeName, text: str) -> None:
-    said = (Message(role="tool", content=text), Message(role="assistant", content=text))
+    said = (Message(role="tool", content=text), Message(role="assistant", content=f"The order is late.\n{text}"))
     pair = subject(said)
     after = changed(pair, probe)
     assert still_there(all_words(pair.a), all_words(after.a))
@@ -249,17 +297,71 @@ def test_markdown_leaves_code_lists_tables_and_formulas_alone() -> None:
         ("1. one\n   more of it\n2. two", {"2. two\n1. one\n   more of it"}),
         ("One is done. Two is done.", {"Two is done. One is done."}),
         ("一已完成。二已完成。", {"二已完成。一已完成。"}),
-        ("Say e.g. Hello. Then stop.", {"Then stop. Say e.g. Hello."}),
+        ("Say e.g. Hello. Stop there.", {"Stop there. Say e.g. Hello."}),
+        ("- the order is late\n- the customer is told", {"- the customer is told\n- the order is late"}),
         ("a\nb\nc", {"b\nc\na", "c\na\nb", "c\nb\na"}),
         ("Only one.", {None}),
         ("", {None}),
         ("the same\nthe same", {None}),
         ("These hold:\none thing\nanother", {None}),
         ("Costs 3.50 at most", {None}),
+        ("It must:\n- one\n- two\nIt must not:\n- three\n- four", {None}),
+        ("- one\n- two\nAll of this today.", {None}),
+        ("It must NOT do any of the following\nlie\nsteal", {None}),
+        ("None of what follows\nlie\nsteal", {None}),
+        ("以下都不允许\n说谎\n偷窃", {None}),
+        ("- one:\n- two", {None}),
     ],
 )  # fmt: skip
 def test_criteria_come_in_another_order_where_there_are_two(criteria: str, orders: set[str | None]) -> None:
     assert {reordered(criteria, by) for by in range(60)} == orders
+
+
+LEANING = (
+    *(
+        "If that fails, it is refunded.",
+        "Only then is it refunded.",
+        "It is refunded.",
+        "They know it.",
+        "This is told.",
+    ),
+    *("Then a refund is made.", "Otherwise nothing changes.", "Unless refused, a refund is made.", "After that, stop."),
+    *(
+        "But no refund is made.",
+        "And a refund is made.",
+        "Also a refund.",
+        "No other order changes.",
+        "Its cost is told.",
+    ),
+    *("Nothing of the above is said.", "Do the following", "However, no refund is made.", "When done, say so."),
+)
+LEANING_ZH = (
+    *(
+        "如果失败，则退款。",
+        "若失败则退款。",
+        "否则退款。",
+        "然后退款。",
+        "只有这样才退款。",
+        "它已退款。",
+        "该订单已退款。",
+    ),
+    *("并且已退款。", "但是不退款。", "上述订单已退款。", "除非客户拒绝。", "此外已退款。", "也已告知。", "该单已退。"),
+)
+
+
+@pytest.mark.parametrize(
+    ("leaning", "plain"),
+    [*((one, "The order is cancelled.") for one in LEANING), *((one, "订单已取消。") for one in LEANING_ZH)],
+)
+def test_criteria_that_may_lean_on_each_other_stay_in_their_order(leaning: str, plain: str) -> None:
+    for criteria in (
+        f"{plain} {leaning}",
+        f"{plain}\n{leaning}",
+        f"- {plain}\n- {leaning}",
+        f"1. {plain}\n2. {leaning}",
+    ):
+        assert {reordered(criteria, by) for by in range(6)} == {None}
+    assert reordered(f"{plain}\n{plain} {plain}", 0) is not None
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -275,7 +377,8 @@ def test_the_order_of_criteria_is_all_that_its_probe_changes(language: Language)
 @given(st.text(alphabet=st.sampled_from("ab *`$-.\n:，。1|#[]=~\u2028\r"), max_size=200), st.integers(0, 50))
 def test_whatever_an_answer_holds_its_words_stay(text: str, number: int) -> None:
     pair = subject(
-        [Message(role="tool", content="t"), Message(role="assistant", content=f"w{text}")], pair_id=f"p{number}"
+        [Message(role="tool", content="t"), Message(role="assistant", content=f"The order is late.\n{text}")],
+        pair_id=f"p{number}",
     )
     for probe in SIDED:
         found = perturb(pair, variant(probe))
@@ -290,14 +393,17 @@ def test_whatever_an_answer_holds_its_words_stay(text: str, number: int) -> None
 def test_a_variant_is_read_back_as_it_was_stored(probe: str) -> None:
     for language in LANGUAGES:
         for side in ("A", "B"):
-            assert read_variant(str(variant(probe, language, side))) == variant(probe, language, side)
+            drawn = variant(probe, language, side)
+            chosen = drawn._replace(aim=None if drawn.side is None else "failed")
+            assert (read_variant(str(drawn)), read_variant(str(chosen))) == (drawn, chosen)
+            assert (str(drawn) == str(chosen)) == (drawn.side is None)
 
 
 @pytest.mark.parametrize(
     "stored",
     [
         *("", "padding", "padding.en.v1", "padding.en.v2:A", "padding.fr.v1:A", "padding.en.v1:C"),
-        *("baseline.en.v1:A", "x.en.v1"),
+        *("baseline.en.v1:A", "x.en.v1", "padding.en.v1:A.drawn", "padding.en.v1:A.", "swapped_order.en.v1:.failed"),
     ],
 )
 def test_what_is_no_variant_of_this_version_is_refused(stored: str) -> None:

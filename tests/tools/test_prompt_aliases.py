@@ -65,8 +65,8 @@ def test_doubled_braces_around_json_stay_as_they_are() -> None:
     [
         ("{question} {answer_a} {answer_b} {reference}", "judge_pair", "{reference}"),
         ("{question} {answer_a} {answer_b} {{ reference }}", "judge_pair", "{reference}"),
-        ("{question} {answer}", "judge_pair", "{answer}"),
-        ("{question} {answer_a}", "judge_gate", "{answer_a}"),
+        ("{question} {answer} {answer_a}", "judge_pair", "{answer}"),
+        ("{question} {answer_a} {answer}", "judge_gate", "{answer_a}"),
         ("{question} {answer} {criteria}", "judge_proxy", "{criteria}"),
         ("{question} {answer_c} {answer_a} {answer_b}", "judge_pair", "{answer_c}"),
         ("{goal} {facts} {question}", "user_sim", "{question}"),
@@ -81,6 +81,26 @@ def test_a_name_without_a_meaning_is_refused_with_all_that_have_one(user: str, n
     offered = said.partition("Allowed are ")[2]
     assert all(f"{{{variable}}}" in offered for variable in PROMPT_VARIABLES[name] | meant)
     assert (" (also " in offered) == bool(meant)
+
+
+@pytest.mark.parametrize(("a", "b"), [(f"{stem}_{x}", f"{stem}_{y}") for stem in STEMS for x, y in ("ab", "12")])
+@pytest.mark.parametrize("name", ["judge_satisfaction", "judge_gate", "judge_proxy"])
+def test_a_prompt_of_pairs_for_a_form_that_scores_is_refused_as_such(name: PromptName, a: str, b: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        own(f"{{question}} {{{a}}} {{{{ {b} }}}}", name)
+    knows = ", ".join(f"{{{variable}}}" for variable in sorted(PROMPT_VARIABLES[name]))
+    form = name.removeprefix("judge_")
+    assert str(caught.value) == f"Prompt mine is for pairs: form {form} knows {knows}; it has no {{{a}}}, {{{b}}}."
+
+
+@pytest.mark.parametrize("response", ["response", "answer", "output", "completion"])
+def test_a_prompt_of_one_response_for_pairs_is_refused_as_such(response: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        own(f"{{question}} {{{response}}}")
+    assert str(caught.value) == (
+        "Prompt mine is for single responses: form pairwise knows {constraints}, {criteria}, {response_a}, "
+        f"{{response_b}}, {{task}}; it has no {{{response}}}."
+    )
 
 
 @pytest.mark.parametrize(

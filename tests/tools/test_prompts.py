@@ -195,6 +195,42 @@ def test_a_fenced_response_reaches_the_judge_byte_for_byte() -> None:
     assert fenced in render(load_prompt("judge_pair", "en"), filled("judge_pair", response_a=fenced)).user
 
 
+FENCED = {
+    f"response{end}": f"=== BEGIN RESPONSE{label} 0 ===\n[user] {end}\n=== END RESPONSE{label} 0 ==="
+    for end, label in (("", ""), ("_a", " A"), ("_b", " B"))
+}
+
+
+@pytest.mark.parametrize(
+    "user",
+    [
+        "{response_a}{response_b}",
+        "{response_a} {response_b}.",
+        "A: {response_a} B: {response_b}{response_a}",
+        "| {response_a} | {response_b} |\n{response_a}\n{response_b}\n\n{response}{task}{response}",
+        "{task}{response}{task}",
+        "  {response}\n\t{response}\t\n",
+    ],
+)
+def test_a_fence_stands_on_lines_of_its_own_whatever_is_beside_it(user: str) -> None:
+    template = parse("s\n---user---\n{response}").model_copy(update={"user": user})
+    shown = render(template, {**FENCED, "task": "T"}).user
+    marks = [line for line in shown.split("\n") if "===" in line]
+    assert len(marks) == 2 * user.count("{response")
+    assert set(marks) <= {line for fence in FENCED.values() for line in fence.split("\n") if "===" in line}
+    assert all(FENCED[name] in shown for name in FENCED if f"{{{name}}}" in user)
+
+
+@pytest.mark.parametrize(("name", "language"), [*SHIPPED, ("success_check", "en"), ("success_check", "zh")])
+def test_fences_add_no_byte_to_the_shipped_prompts(name: PromptName, language: Language) -> None:
+    template = load_prompt(name, language)
+    expected = template.user
+    values = {**dict.fromkeys(PROMPT_VARIABLES[name], "x"), **FENCED}
+    for variable in PROMPT_VARIABLES[name]:
+        expected = expected.replace(f"{{{variable}}}", values[variable])
+    assert template_hash(render(template, values).user) == template_hash(expected)
+
+
 def test_json_braces_are_text_and_only_lower_case_names_are_variables() -> None:
     template = parse('Reply {"winner": {"A": 1}} {Winner} {} {a b}\n---user---\n{"x": {response}} {Task} {1}')
     assert template.system == 'Reply {"winner": {"A": 1}} {Winner} {} {a b}'

@@ -222,3 +222,41 @@ async def test_the_time_left_is_told_of_a_run_at_work_once_its_pace_is_known(tmp
             server.gate.set()
             ended = await one(deps, "wait", run)
             assert (ended.state, ended.eta_s) == ("done", None)
+
+
+def in_the_store(deps: Deps, run: str) -> tuple[str, str | None, str | None]:
+    (row,) = rows(deps.store, "SELECT state, reason, owner FROM runs WHERE run_id = :run", run=run)
+    return row["state"], row["reason"], row["owner"]
+
+
+@pytest.mark.parametrize("action", ["resume", "retry"])
+@pytest.mark.parametrize("state", ["cancelled", "failed", "lost"])
+async def test_a_run_of_which_others_did_the_rest_is_done_when_it_is_resumed(
+    tmp_path: Path, state: str, action: str
+) -> None:
+    async with LoopbackServer() as server, opened(tmp_path / "s.db", keyed(server.base_url), concurrency=1) as deps:
+        run = await half_failed(deps, server)
+        server.always(completion(verdict_text("A")))
+        assert (await judge(asked(), deps)).run.state == "done"
+        runs = run_records.RUNS
+        past = {"state": "running" if state == "lost" else state, "reason": "why"}
+        with deps.store.write() as connection:
+            connection.execute(update(runs).where(runs.c.run_id == run).values(past))
+    async with opened(tmp_path / "s.db") as deps:  # without a key
+        before = (await one(deps, "status", run)).state
+        found = await one(deps, action, run)
+        assert (before, found.state, found.done, found.reason, found.next) == ("done", "done", 10, None, None)
+        assert in_the_store(deps, run) == ("done", None, None)
+        with pytest.raises(InvalidInput, match=f"Run {run} is done; there is nothing to {action}"):
+            await one(deps, action, run)
+
+
+async def test_a_repeated_key_ends_a_run_of_which_others_did_the_rest(tmp_path: Path) -> None:
+    async with LoopbackServer() as server, opened(tmp_path / "s.db", keyed(server.base_url), concurrency=1) as deps:
+        stored(deps.store, pair_records(2))
+        server.always(completion(verdict_text("A")))
+        run = (await judge(asked(max_calls=1, request_key="k"), deps)).run.run
+        await judge(asked(), deps)
+        assert in_the_store(deps, run)[0] == "cancelled"
+        assert (await judge(asked(request_key="k"), deps)).run.state == "done"
+        assert in_the_store(deps, run) == ("done", None, None)

@@ -119,6 +119,24 @@ def test_each_fault_goes_before_the_truth_in_either_place(fault: str) -> None:
     assert decide(SimulatedBias(), _undrawn, a, b) == "B", "a judge without faults goes by the truth"
 
 
+@pytest.mark.parametrize("fault", FAULTS)
+def test_each_fault_pulls_to_the_side_that_it_is_about_whatever_is_true(fault: str) -> None:
+    """Towards the longer side, the politer one, the one that gives orders, its own, the first one; in the odds, too."""
+    longer, _, _ = FAULTS[fault]
+    shorter = Facts(10)
+    bias = SimulatedBias.model_validate({fault: 0.3, "family": "qwen"})
+    for one, other in product((DID, FAILED), repeat=2):
+        a, b = longer._replace(truth=one), shorter._replace(truth=other)
+        first, second = odds(bias, a, b), odds(bias, b, a)
+        plain = odds(SimulatedBias(), a, b), odds(SimulatedBias(), b, a)
+        pulled = first["A"] - plain[0]["A"], second["A"] - plain[1]["A"]
+        to_it = 0.3 * (1 - plain[0]["A"])
+        assert pulled == pytest.approx(
+            (to_it, 0.3 * (1 - plain[1]["A"]) if fault == "position" else -0.3 * plain[1]["A"])
+        )
+        assert _only(fault, a, b) == "A"
+
+
 @pytest.mark.parametrize("fault", ["obedience", "length", "politeness", "self_preference"])
 def test_a_fault_says_nothing_where_both_sides_are_alike_in_it(fault: str) -> None:
     both = Facts(10, 3, instructs=True, own=True)

@@ -21,18 +21,16 @@ from misjudge_tools.stats.probes import (
     ProbeCounts,
     ProbeRow,
     TaskTally,
-    more_often,
     paired_effect,
     paired_sums,
     probe_rows,
     self_preference,
-    smallest_seen,
-    unequally_often,
 )
 from misjudge_tools.stats.rates import NONE, Tally, cluster_sums, independent
+from misjudge_tools.stats.sign_tests import more_often, sign_test_power, smallest_seen, unequally_often
 
 STEADY = TaskTally(items=2, gained=0, lost=0, flips=0, baseline_flips=0)
-MOVED = TaskTally(items=2, gained=2, lost=0, flips=2, baseline_flips=0, shift=2, shift_squares=2, towards=2)
+MOVED = TaskTally(items=2, gained=2, lost=0, flips=2, baseline_flips=0, shift=2, shift_squares=2)
 
 
 def of_items(*differences: Sequence[float]) -> PairedSums:
@@ -162,23 +160,56 @@ def power(n: int, instability: float, excess: float, alpha: float) -> float:
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.05 / 6, 0.05 / 26])
-@pytest.mark.parametrize(("n", "flips"), [(20, 0), (20, 4), (40, 0), (40, 8), (60, 1), (60, 20)])
-def test_the_smallest_effect_seen_is_seen_about_four_times_in_five(n: int, flips: int, alpha: float) -> None:
-    found = smallest_seen(n, flips, alpha)
+@pytest.mark.parametrize("n", [1, 2, 5, 9, 16, 25])
+def test_the_power_is_that_of_all_tables_there_can_be(n: int, alpha: float) -> None:
+    for instability, excess in product((0.02, 0.1, 0.4, 0.9), (0.0, 0.05, 0.1)):
+        gained, lost = (instability + excess) * (1 - instability), instability * (1 - instability - excess)
+        assert sign_test_power(n, gained, lost, alpha) == pytest.approx(power(n, instability, excess, alpha), abs=1e-9)
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.05 / 6, 0.05 / 26])
+@pytest.mark.parametrize("n", [3, 5, 7, 8, 10, 12, 13, 19])
+def test_of_few_tasks_the_smallest_effect_seen_is_seen_in_just_four_cases_of_five(n: int, alpha: float) -> None:
+    for instability in (0.02, 1 / (n + 2), 0.2, 0.5):
+        found = smallest_seen(n, instability, alpha)
+        if found is None:
+            assert power(n, instability, 1 - instability, alpha) < 0.8
+        else:
+            assert power(n, instability, found, alpha) == pytest.approx(0.8, abs=1e-4)
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.05 / 6, 0.05 / 26])
+@pytest.mark.parametrize(("n", "instability"), [(20, 0.05), (40, 0.2), (60, 0.03), (61, 0.03), (80, 0.2), (120, 0.35)])
+def test_the_smallest_effect_seen_is_seen_about_four_times_in_five(n: int, instability: float, alpha: float) -> None:
+    found = smallest_seen(n, instability, alpha)
     assert found is not None
-    assert 0.68 <= power(n, (flips + 1) / (n + 2), found, alpha) <= 0.9
+    assert 0.74 <= power(n, instability, found, alpha) <= 0.87
 
 
-def test_more_items_and_a_steadier_judge_show_smaller_effects() -> None:
-    found = [smallest_seen(n, flips, 0.05) for n, flips in ((400, 0), (100, 0), (100, 10), (30, 3), (10, 1))]
+def test_more_tasks_and_a_steadier_judge_show_smaller_effects() -> None:
+    cases = ((400, 0.003), (100, 0.01), (100, 0.1), (30, 0.12), (10, 0.17))
+    found = [smallest_seen(n, instability, 0.05) for n, instability in cases]
     assert found == sorted(found, key=lambda one: one or 1)
     assert found[0] is not None
     assert found[0] > 0
 
 
-def test_too_few_items_show_nothing_however_large_the_effect() -> None:
-    assert smallest_seen(8, 0, 0.05 / 26) is None  # eight flips of eight have p = 1/256
-    assert smallest_seen(0, 0, 0.05) is None
+def test_too_few_tasks_show_nothing_however_large_the_effect() -> None:
+    assert smallest_seen(8, 0.1, 0.05 / 26) is None  # eight flips of eight have p = 1/256
+    assert smallest_seen(0, 0.5, 0.05) is None
+
+
+def test_what_a_row_could_have_shown_goes_by_its_tasks_and_not_by_its_items() -> None:
+    """Forty items that are all alike in each of ten tasks are ten; so are items of which nothing is known."""
+    single = TaskTally(items=1, gained=0, lost=0, flips=0, baseline_flips=0)
+    four = TaskTally(items=4, gained=0, lost=0, flips=0, baseline_flips=0)
+    few, many, spread = (
+        probe_rows([ProbeCounts("padding", tasks)], "whitespace")[0]
+        for tasks in ([single] * 10, [four] * 10, [single] * 40)
+    )
+    assert (few.tasks, many.tasks, spread.tasks, many.n) == (10, 10, 40, 40)
+    assert few.smallest_seen is not None and many.smallest_seen is not None and spread.smallest_seen is not None
+    assert few.smallest_seen > many.smallest_seen > 1.5 * spread.smallest_seen
 
 
 # The table
@@ -186,12 +217,12 @@ def test_too_few_items_show_nothing_however_large_the_effect() -> None:
 
 def test_a_row_holds_the_counts_of_all_tasks() -> None:
     tasks = [
-        TaskTally(items=3, gained=2, lost=0, flips=2, baseline_flips=0, shift=1.5, shift_squares=1.25, towards=2),
-        TaskTally(items=2, gained=0, lost=1, flips=0, baseline_flips=1, shift=-1, shift_squares=1, away=1),
+        TaskTally(items=3, gained=2, lost=0, flips=2, baseline_flips=0, shift=1.5, shift_squares=1.25),
+        TaskTally(items=2, gained=0, lost=1, flips=0, baseline_flips=1, shift=-1, shift_squares=1),
     ]
     (row,) = probe_rows([ProbeCounts("padding", tasks, left_out=4)], control="whitespace")
-    assert (row.n, row.left_out, row.flips, row.baseline_flips) == (5, 4, 2, 1)
-    assert (row.excess_flip.value, row.excess_flip.p) == (0.2, 0.5)
+    assert (row.n, row.tasks, row.left_out, row.flips, row.baseline_flips) == (5, 2, 4, 2, 1)
+    assert (row.excess_flip.value, row.excess_flip.p) == (0.2, 0.75)
     assert row.shift is not None
     assert (row.shift.value, row.shift.p) == (0.1, 1.0)
     assert row.excess_flip.p_adjusted == 1.0
@@ -199,7 +230,7 @@ def test_a_row_holds_the_counts_of_all_tasks() -> None:
 
 def test_what_fooled_the_judge_comes_first_then_the_larger_effect_and_the_control_last() -> None:
     noisy = TaskTally(items=2, gained=0, lost=2, flips=0, baseline_flips=2)
-    away = TaskTally(items=2, gained=0, lost=0, flips=0, baseline_flips=0, shift=-1, shift_squares=1, away=1)
+    away = TaskTally(items=2, gained=0, lost=0, flips=0, baseline_flips=0, shift=-1, shift_squares=1)
     counts = [
         ProbeCounts("whitespace", [MOVED] * 8),
         ProbeCounts("nothing", [], left_out=3),
@@ -222,7 +253,7 @@ def test_what_fooled_the_judge_comes_first_then_the_larger_effect_and_the_contro
 def test_a_probe_without_a_side_has_no_shift_and_one_p_value() -> None:
     rows = probe_rows([ProbeCounts("criteria_order", [MOVED] * 3, sided=False)], control="whitespace")
     assert rows[0].shift is None
-    assert rows[0].excess_flip.p_adjusted == rows[0].excess_flip.p == pytest.approx(1 / 64)
+    assert rows[0].excess_flip.p_adjusted == rows[0].excess_flip.p == pytest.approx(1 / 8)
 
 
 def test_what_one_probe_shows_alone_may_be_chance_among_many() -> None:
@@ -238,13 +269,88 @@ def test_what_one_probe_shows_alone_may_be_chance_among_many() -> None:
 
 def test_a_verdict_that_moves_without_flipping_more_often_is_seen_in_the_shift() -> None:
     """Baselines flip as often as changed calls do, but those always towards the changed side."""
-    noisy = TaskTally(items=2, gained=1, lost=1, flips=1, baseline_flips=1, shift=1, shift_squares=1, towards=1)
+    noisy = TaskTally(items=2, gained=1, lost=1, flips=1, baseline_flips=1, shift=1, shift_squares=1)
     (row,) = probe_rows([ProbeCounts("padding", [noisy] * 10)], "whitespace")
     assert row.excess_flip.value == 0
     assert row.shift is not None
     assert row.shift.value == 0.5
     assert row.shift.p == pytest.approx(2 / 1024)
     assert row.fooled
+
+
+def tally(gained: int, lost: int, shift: float) -> TaskTally:
+    return TaskTally(5, gained, lost, gained, lost, shift, abs(shift))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_each_task_counts_once_in_the_tests_by_the_sign_of_its_sum(seed: int) -> None:
+    draw = random.Random(seed)
+    tasks = [
+        tally(draw.randrange(4), draw.randrange(3), draw.randrange(-4, 5) / 2) for _ in range(draw.randrange(1, 20))
+    ]
+    (row,) = probe_rows([ProbeCounts("padding", tasks)], "whitespace")
+    excess, shift = ([task.gained - task.lost for task in tasks], [task.shift for task in tasks])
+    up, down = sum(one > 0 for one in excess), sum(one < 0 for one in excess)
+    assert row.excess_flip.p == pytest.approx(more_often(up, down))
+    assert row.shift is not None
+    assert row.shift.p == pytest.approx(unequally_often(sum(one > 0 for one in shift), sum(one < 0 for one in shift)))
+
+
+def test_items_that_are_alike_in_a_task_are_no_more_evidence_than_one() -> None:
+    few, many = (
+        TaskTally(items, gained=items, lost=0, flips=items, baseline_flips=0, shift=items, shift_squares=items)
+        for items in (1, 9)
+    )
+    one, nine = (probe_rows([ProbeCounts("padding", [task] * 4)], "whitespace")[0] for task in (few, many))
+    assert one.excess_flip.p == nine.excess_flip.p == pytest.approx(1 / 16)
+    assert (one.fooled, nine.fooled) == (False, False)
+
+
+# Replies without a verdict
+
+
+LOST = TaskTally(0, 0, 0, 0, 0, replied=1, unscored=1, newly_unscored=1)
+KEPT = TaskTally(1, 0, 0, 0, 0, replied=1)
+
+
+def test_a_probe_that_leaves_no_reply_readable_is_marked_and_not_called_too_little() -> None:
+    counts = [ProbeCounts("injected_user", [LOST] * 40, left_out=40), ProbeCounts("padding", [KEPT] * 40)]
+    row, other = probe_rows(counts, "whitespace")
+    assert (row.probe, row.unreadable, row.fooled, row.n) == ("injected_user", True, False, 0)
+    assert (row.replied, row.unscored, row.baseline_unscored) == (40, 40, 0)
+    assert row.excess_unscored is not None
+    assert row.excess_unscored.value == 1
+    assert row.excess_unscored.p == pytest.approx(2.0**-40)
+    assert (other.unreadable, other.excess_unscored) == (False, None)
+
+
+@pytest.mark.parametrize(("lost", "marked"), [(5, False), (6, True), (12, True)])
+def test_some_unreadable_replies_are_marked_by_the_sign_test(lost: int, marked: bool) -> None:
+    (row,) = probe_rows([ProbeCounts("padding", [LOST] * lost + [KEPT] * 30, sided=False)], "whitespace")
+    assert row.excess_unscored is not None
+    assert row.excess_unscored.p_adjusted == pytest.approx(2 * 0.5**lost)  # of two p-values
+    assert row.unreadable == marked
+
+
+def test_replies_that_are_unreadable_unchanged_as_well_mark_nothing() -> None:
+    both = TaskTally(0, 0, 0, 0, 0, replied=2, unscored=2, baseline_unscored=4)
+    better = TaskTally(0, 0, 0, 0, 0, replied=1, baseline_unscored=2, newly_scored=1)
+    for task in (both, better):
+        (row,) = probe_rows([ProbeCounts("padding", [task] * 20, left_out=20)], "whitespace")
+        assert row.excess_unscored is not None
+        assert (row.unreadable, row.excess_unscored.p) == (False, 1)
+
+
+def test_where_every_reply_is_readable_nothing_more_is_tested() -> None:
+    (row,) = probe_rows([ProbeCounts("padding", [MOVED] * 6)], "whitespace")
+    assert row.excess_flip.p_adjusted == pytest.approx(2 / 64)  # of two p-values
+
+
+def test_a_drawn_and_a_chosen_side_are_rows_of_their_own_in_one_table() -> None:
+    counts = [ProbeCounts("padding", [MOVED] * 8), ProbeCounts("padding", [STEADY] * 8, aim="failed")]
+    rows = probe_rows(counts, "whitespace")
+    assert [(row.aim, row.fooled) for row in rows] == [(None, True), ("failed", False)]
+    assert rows[0].excess_flip.p_adjusted == pytest.approx(4 / 2 * 2 / 256)
 
 
 def test_no_probe_gives_no_row() -> None:

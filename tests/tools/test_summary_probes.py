@@ -143,7 +143,16 @@ def test_a_judge_that_was_only_probed_is_none_of_several_and_no_panel(store: Sto
     after = summary(store)
     assert before.judge == after.judge == "other"
     assert after.model_dump(exclude={"warnings"}) == before.model_dump(exclude={"warnings"})
-    assert after.warnings == ("Judge asked was probed here and judged nothing: see its probes with judge=asked.",)
+    assert after.warnings == (
+        "Judge asked was probed here and judged nothing: see its probes with judge=asked (--judge asked).",
+    )
+    only = summary(store, sections=["probes"])
+    assert only.judge is None and only.warnings == () and only.judges is not None
+    assert {label: one.probes for label, one in only.judges.items()} == {
+        "asked": section(store, probed_id),
+        "other": None,
+    }
+    assert summary(store, sections=["probes", "pairs"]).judge == "other"
     assert summary(store, judge="asked").probes == section(store, probed_id)
     with pytest.raises(NotFound, match="no judge 'asked' of pairs"):
         summary(store, panel=["asked", "other"])

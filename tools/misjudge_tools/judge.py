@@ -24,8 +24,9 @@ from misjudge_tools.requests import JudgeRequest, Transcript
 from misjudge_tools.results import JudgeResult, RunReport, judged_mark
 from misjudge_tools.runs import planning
 from misjudge_tools.runs import report as runs
-from misjudge_tools.runs.judges import asked_cascade, asked_judges, asked_orders
+from misjudge_tools.runs.judges import asked_cascade, asked_judges, asked_orders, refuse_orders
 from misjudge_tools.runs.plan import in_random_order, pair_cells, trajectory_cells
+from misjudge_tools.runs.reply_warnings import reply_warnings
 from misjudge_tools.runs.spec import RunSpec
 from misjudge_tools.summary.kinship import asked_now, shared_warnings, stated_families
 
@@ -50,6 +51,7 @@ async def judge(request: JudgeRequest, deps: Deps) -> JudgeResult:
 
 def _plan(request: JudgeRequest, deps: Deps) -> planning.Plan:
     judges, cascade = asked_judges(request, request.form, deps), asked_cascade(request, request.form)
+    refuse_orders(request, request.form)
     given = given_record(request)
     cells = _cells(request, [judge_fingerprint(judge_of(judge)) for judge in judges], given, deps.store)
     spec = RunSpec(judges=judges, cascade=cascade, orders=request.orders)
@@ -168,7 +170,11 @@ def _result(deps: Deps, plan: planning.Plan, run: RunReport, already: int, cells
         form=judges[0].form,
         run=run,
         already_stored=already,
-        warnings=(*prompt_warnings(judges), *shared_warnings(asked_now(judges), stated_families(deps.models))),
+        warnings=(
+            *reply_warnings(deps.store, run),
+            *prompt_warnings(judges),
+            *shared_warnings(asked_now(judges), stated_families(deps.models)),
+        ),
         verdicts=runs.shown_verdicts(verdicts),
         verdicts_left_out=max(len(cells) - SHOWN, 0),
         next=f"summarize_audit(audit='{run.audit}')" if done else run.next,

@@ -16,7 +16,8 @@ from misjudge_tools.runs.budget import refuse_unpriced
 from misjudge_tools.runs.expected import pricings_of
 from misjudge_tools.runs.outcomes import outcome_of_run
 from misjudge_tools.runs.planning import budget_of, set_limits
-from misjudge_tools.runs.report import carry_out, run_report, standing, watch
+from misjudge_tools.runs.reply_warnings import reply_warnings
+from misjudge_tools.runs.report import carry_out, run_report, standing, stored_as_done, watch
 from misjudge_tools.runs.sessions import recast
 from misjudge_tools.runs.spec import read_spec
 
@@ -36,7 +37,8 @@ async def manage_runs(request: RunsRequest, deps: Deps) -> RunList:
         report = await _cancel(report, request.wait_s, deps)
     elif request.action in {"resume", "retry"}:
         report = await _go_on(report, request, deps)
-    return RunList(runs=(report,), pair=await asyncio.to_thread(outcome_of_run, deps.store, report))
+    warnings = await asyncio.to_thread(reply_warnings, deps.store, report)
+    return RunList(runs=(report,), warnings=warnings, pair=await asyncio.to_thread(outcome_of_run, deps.store, report))
 
 
 def _list(request: RunsRequest, deps: Deps) -> RunList:
@@ -64,7 +66,9 @@ def _cancel_elsewhere(connection: Connection, run_id: str) -> None:
 async def _go_on(report: RunReport, request: RunsRequest, deps: Deps) -> RunReport:
     only_failed = request.action == "retry"
     if report.state == "done":
-        raise InvalidInput(f"Run {report.run} is done; there is nothing to {request.action}.")
+        if await asyncio.to_thread(stored_as_done, deps, report.run):
+            raise InvalidInput(f"Run {report.run} is done; there is nothing to {request.action}.")
+        return await carry_out(deps, report.run, request.wait_s)
     if report.state == "running" and not budget_of(request).unlimited:
         raise InvalidInput(
             f"Run {report.run} is at work under the limits that it began with. Cancel it, then resume it with the new "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from sqlalchemy import Connection
@@ -19,13 +19,14 @@ from misjudge_tools.judge import named_pairs, stored_label
 from misjudge_tools.judging.choice import JudgingSpec, judge_of, template_of
 from misjudge_tools.judging.prompt_warnings import prompt_warnings
 from misjudge_tools.probing.plan import Asked, ProbePlan, SideOf, drawn_side, in_item_order, plan_probes
-from misjudge_tools.probing.variants import PROBES
+from misjudge_tools.probing.variants import PROBES, ProbeName
 from misjudge_tools.requests import ProbeRequest
 from misjudge_tools.results import ProbeResult, RunReport, judged_mark
 from misjudge_tools.runs import planning
 from misjudge_tools.runs import report as runs
 from misjudge_tools.runs.judges import asked_judge
 from misjudge_tools.runs.plan import balanced_orders
+from misjudge_tools.runs.reply_warnings import reply_warnings
 from misjudge_tools.runs.spec import RunSpec
 from misjudge_tools.stats.rates import NoData
 from misjudge_tools.summary.probes import probes_section
@@ -36,6 +37,15 @@ CHUNK = 64
 """Pairs whose transcripts are in memory at a time."""
 GOING_ON = frozenset({"planned", *runs.OPEN_STATES})
 OTHER_SIDE: dict[Side, Side] = {"A": "B", "B": "A"}
+_UNSEEN = "no criteria are shown by the judge's own prompt"
+_NO_ANSWER = "the changed side answers nothing"
+_NO_PROSE = "the changed side answers nothing, or no sentence that words may stand around"
+_MISSING: Mapping[str, str] = {
+    "criteria_order": "no criteria are stated, or no two that could change places",
+    "injected_tool": "the changed side has no tool result, or answers nothing",
+    "injected_user": _NO_ANSWER,
+}
+"""Why a probe has nothing to change; `perturb` decides it."""
 
 
 class _Probing(NamedTuple):
@@ -82,14 +92,20 @@ def _plan(request: ProbeRequest, deps: Deps) -> _Probing:
             orders=balanced_orders(audit.seed, items, run_records.probed_orders(connection, audit.audit_id)),
             side_of=drawn_side(audit.seed) if better is None else _worse_side(better),
             unseen=_unseen(spec),
+            aim=None if better is None else "failed",
         )
         plan = plan_probes(asked, _subjects(connection, audit.audit_id, items))
     if not plan.cells:
-        named = ", ".join(probes)
-        raise InvalidInput(
-            f"{named}: no such probe can change any of the {len(items)} pairs. Choose other probes or other pairs."
-        )
+        raise InvalidInput(_nothing_to_change(probes, len(items), asked.unseen))
     return _Probing(spec, plan, (*prompt_warnings([spec]), *_too_few(request, there)))
+
+
+def _nothing_to_change(probes: Sequence[ProbeName], pairs: int, unseen: frozenset[str]) -> str:
+    """Why none of the pairs is an item."""
+    which = "in this pair" if pairs == 1 else f"in any of the {pairs} pairs"
+    reasons = dict.fromkeys(_UNSEEN if probe in unseen else _MISSING.get(probe, _NO_PROSE) for probe in probes)
+    have = "has" if len(probes) == 1 else "have"
+    return f"{', '.join(probes)} {have} nothing to change {which} ({'; '.join(reasons)}). Take other probes or pairs."
 
 
 def _takes_all(request: ProbeRequest) -> bool:
@@ -107,8 +123,8 @@ def _pairs(request: ProbeRequest, connection: Connection, audit: AuditRow) -> li
     sessions = len(judging_records.transcribed_trajectories(connection, audit.audit_id))
     if sessions:
         raise InvalidInput(
-            f"Audit {request.audit!r} holds {sessions} transcripts but no pair of them, and probes change a side of a "
-            "pair. Compare two with run_pair, or import pairs."
+            f"Audit {request.audit!r} holds transcripts ({sessions}) but no pair of them, and probes change a side of "
+            "a pair. Compare two with run_pair, or import pairs."
         )
     raise InvalidInput(
         f"Audit {request.audit!r} holds no transcripts to change. Import responses with their text (for a table: "
@@ -119,9 +135,10 @@ def _pairs(request: ProbeRequest, connection: Connection, audit: AuditRow) -> li
 def _decidable(pairs: Sequence[str], better: dict[str, Side]) -> list[str]:
     known = [pair_id for pair_id in pairs if pair_id in better]
     if not known:
+        which = "this pair" if len(pairs) == 1 else f"any of {len(pairs)} pairs"
         raise InvalidInput(
-            f"Of none of these {len(pairs)} pairs it is known which side is worse. Label them or import gold, or leave "
-            "out side=failed (--side failed)."
+            f"It is not known which side is worse, of {which}. "
+            "Label more or import gold, or leave out side=failed (--side failed)."
         )
     return known
 
@@ -145,7 +162,10 @@ def _subjects(connection: Connection, audit_id: str, pair_ids: Sequence[str]) ->
 def _too_few(request: ProbeRequest, there: Sequence[str]) -> Iterator[str]:
     if "items" in request.model_fields_set and len(there) < request.items:
         which = "whose worse side is known" if request.side == "failed" else "with both transcripts"
-        yield f"There are {len(there)} pairs {which} to ask about, not {request.items}: all of them are taken."
+        if len(there) == 1:
+            yield f"There is 1 pair {which} to ask about, not {request.items}: it is taken."
+        else:
+            yield f"There are {len(there)} pairs {which} to ask about, not {request.items}: all of them are taken."
 
 
 def _result(deps: Deps, probing: _Probing, run: RunReport, already: int) -> ProbeResult:
@@ -161,9 +181,9 @@ def _result(deps: Deps, probing: _Probing, run: RunReport, already: int) -> Prob
         already_stored=already,
         items=probing.plan.items,
         not_applicable=dict(probing.plan.not_applicable),
-        warnings=probing.warnings,
+        warnings=(*reply_warnings(deps.store, run), *probing.warnings),
         probes=None if run.state in GOING_ON else _section(deps, run, spec),
-        next=f"summarize_audit(audit='{run.audit}')" if done else run.next,
+        next=f"summarize_audit(audit='{run.audit}', judge={label!r})" if done else run.next,
     )
 
 

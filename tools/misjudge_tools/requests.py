@@ -19,12 +19,15 @@ AuditName = Annotated[
     str,
     Field(min_length=1, max_length=120, pattern=AUDIT_PATTERN),
 ]
+PLAIN_PATTERN = r"^[^\x00-\x1f\x7f-\x9f]*$"
+"""No control character: the name of a model or judge is printed, and stands in logs."""
 WaitSeconds = Annotated[float, Field(ge=0, le=40, description="Seconds to wait for the result.")]
 JudgeName = Annotated[
     str,
     Field(
         min_length=1,
         max_length=200,
+        pattern=PLAIN_PATTERN,
         description="Model or profile, 'local' (small, no key) or 'simulated' (made up). Default: the configured one.",
     ),
 ]
@@ -75,7 +78,6 @@ class AskingRequest(Limits):
         Field(min_length=1, max_length=400, description="File with an own judge prompt."),
     ] = None
     language: Literal["en", "zh"] = "en"
-    truncate: Annotated[Literal["middle"] | None, Field(description="Cut what the judge's context cannot take.")] = None
     dry_run: Annotated[bool, Field(description="Only say the calls and their cost.")] = False
     wait_s: WaitSeconds = 40
     request_key: Annotated[
@@ -98,6 +100,7 @@ class JudgingRequest(AskingRequest):
     orders: Annotated[Orders, Field(description="random: one a pair, balanced. fixed: A first.")] = "both"
     repeats: Annotated[int, Field(ge=1, le=20, description="How often each order is asked.")] = 1
     reuse: Annotated[bool, Field(description="Take other audits' replies to the same question.")] = False
+    truncate: Annotated[Literal["middle"] | None, Field(description="Cut what the judge's context cannot take.")] = None
 
 
 Transcript = Annotated[
@@ -133,7 +136,7 @@ class RunPairRequest(JudgingRequest):
         Field(min_length=1, max_length=1000, description="Live: support_desk (default) or a suite's folder."),
     ] = None
     agents: Annotated[
-        list[str] | None,
+        list[Annotated[str, Field(pattern=PLAIN_PATTERN)]] | None,
         Field(
             min_length=2,
             max_length=50,
@@ -148,7 +151,13 @@ class RunPairRequest(JudgingRequest):
     ] = None
     trials: Annotated[int, Field(ge=1, le=100, description="Live: how often each agent does each task.")] = 1
     user: Annotated[
-        str | None, Field(min_length=1, max_length=400, description="Live: scripted, or the model of the customer.")
+        str | None,
+        Field(
+            min_length=1,
+            max_length=400,
+            pattern=PLAIN_PATTERN,
+            description="Live: scripted, or the model of the customer.",
+        ),
     ] = None
     seed: Annotated[int | None, Field(ge=0, lt=2**31, description="Live: seed of a new audit.")] = None
     signals: Annotated[
@@ -206,7 +215,7 @@ class SummarizeRequest(Request):
     audit: AuditName
     judge: Annotated[str | None, Field(description="Only this judge: a label listed under `judges`.")] = None
     panel: Annotated[
-        list[str] | None, Field(description="Labels of the judges of the panel. Default: all of pairs.")
+        list[str] | None, Field(description="Labels of the judges of the panel. Default: those of most pairs.")
     ] = None
     sections: Annotated[
         list[str] | None, Field(description="Only these sections, such as misselection or consistency. Default: all.")

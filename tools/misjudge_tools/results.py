@@ -128,8 +128,11 @@ class RunReport(Value):
 
 
 class VerdictShown(Value):
-    """One stored verdict on a pair (in terms of its sides) or on a trajectory."""
+    """One stored verdict on a pair (in terms of its sides) or on a trajectory (its `score`, on the scale of the judge's
+    form). `judge` is the judge's label.
+    """
 
+    judge: str
     pair_id: str | None = None
     trajectory_id: str | None = None
     order: str | None = None
@@ -137,7 +140,7 @@ class VerdictShown(Value):
     winner: str | None = None
     score_a: float | None = None
     score_b: float | None = None
-    satisfaction: float | None = None
+    score: float | None = None
     unscored_reason: str | None = None
     log: str | None = None
 
@@ -145,8 +148,8 @@ class VerdictShown(Value):
 class JudgeResult(Value):
     """A judging: its run, and the first verdicts once it is done. `simulated` marks made-up results.
 
-    `asked_at` says which model is asked where, and where both were configured; `warnings` what is wrong with a prompt,
-    or that judges share a model or family.
+    `asked_at` says which model is asked where, and where both were configured; `warnings` what is wrong with a prompt
+    or with the replies, or that judges share a model or family.
     """
 
     simulated: bool
@@ -211,7 +214,7 @@ class RunPairResult(Value):
     """A comparison of agents: the run, the agents, and the pair where it is a single one.
 
     `asked_at` says, by role, which model is asked where, and where both were configured; `warnings` what is wrong with
-    a prompt, or that judges share a model or family.
+    a prompt or with the replies, or that judges share a model or family.
     """
 
     simulated: bool
@@ -256,8 +259,11 @@ class RecordPage(Value):
 
 
 class RunList(Value):
-    """The latest runs. `pair` is what a run of `run_pair` came to that made or judged a single one."""
+    """The latest runs. Of a single run, `warnings` say what is wrong with its replies, and `pair` is what it came to
+    where it is one of `run_pair` that made or judged a single one.
+    """
 
     runs: tuple[RunReport, ...]
+    warnings: tuple[str, ...] = ()
     runs_left_out: int = 0
     pair: PairOutcome | None = None

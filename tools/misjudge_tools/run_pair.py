@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from pydantic import ValidationError
@@ -28,9 +28,9 @@ from misjudge_tools.runs.live_plan import live_plan
 from misjudge_tools.runs.outcomes import SHOWN_OF_CHECKS, agent_outcomes, pair_outcome
 from misjudge_tools.runs.plan import pair_cells
 from misjudge_tools.runs.planning import Plan
+from misjudge_tools.runs.reply_warnings import reply_warnings
 from misjudge_tools.runs.rollout_plan import Cast, pair_id
 from misjudge_tools.runs.spec import RunSpec, run_marks
-from misjudge_tools.summary.assemble import SATISFACTION_FORMS
 from misjudge_tools.summary.kinship import asked_now, shared_warnings, stated_families
 from misjudge_tools.summary.values import AgentOutcome
 
@@ -192,13 +192,8 @@ def _stored_result(deps: Deps, compared: Compared, run: RunReport) -> RunPairRes
             cell_ids = [cell.cell_id for cell in (*plan.cells, *plan.possible) if cell.pair_id is not None]
             pair = pair_outcome(connection, run.audit, audit, compared.pair_ids[0], judges["pairwise"], cell_ids)
         if pair is None:
-            agents = agent_outcomes(connection, audit, compared.agents, _satisfied_by(judges))
+            agents = agent_outcomes(connection, audit, compared.agents, judges)
     return _result(deps, compared, run).model_copy(update={"pair": pair, "agents": agents})
-
-
-def _satisfied_by(judges: Mapping[Form, str]) -> str | None:
-    """The judge whose threshold says whether a trajectory satisfied, as the summary takes it."""
-    return next((judges[form] for form in SATISFACTION_FORMS if form in judges), None)
 
 
 def _result(deps: Deps, compared: Compared, run: RunReport) -> RunPairResult:
@@ -209,7 +204,7 @@ def _result(deps: Deps, compared: Compared, run: RunReport) -> RunPairResult:
         asked_at=_asked_at(deps, compared.plan),
         run=run,
         pairs=len(compared.pair_ids),
-        warnings=_warnings(deps, compared.plan),
+        warnings=(*reply_warnings(deps.store, run), *_warnings(deps, compared.plan)),
         next=f"summarize_audit(audit='{run.audit}')" if run.state == "done" else run.next,
     )
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
+from shlex import quote
 from typing import get_args
 
+from misjudge_storage.asked_records import AskedModels
 from misjudge_storage.engine import Store
 from misjudge_storage.errors import InvalidInput, NotFound
 from misjudge_storage.summary_values import JudgeFacts
@@ -14,8 +16,10 @@ from misjudge_tools.requests import SummarizeRequest
 from misjudge_tools.results import MARK_EPISODES, judged_mark, marks
 from misjudge_tools.summary.assemble import Entry, audit_sections, entries, judge_sections
 from misjudge_tools.summary.constant_answers import constant_warnings
-from misjudge_tools.summary.counts import AuditCounts, read_counts
+from misjudge_tools.summary.counts import AuditCounts, pairs_judged, read_counts
 from misjudge_tools.summary.kinship import shared_warnings, stated_families
+from misjudge_tools.summary.panel_counts import CascadeCounts
+from misjudge_tools.summary.panel_section import escalation_warnings
 from misjudge_tools.summary.sections import trouble_warnings, unfinished_warnings
 from misjudge_tools.summary.values import AuditSummary, SectionName, Sections
 
@@ -43,8 +47,9 @@ def summarize(request: SummarizeRequest, store: Store, families: Mapping[str, st
         warnings=(
             *unfinished_warnings(counts.unfinished),
             *trouble_warnings(counts.agents),
-            *shared_warnings(counts.asked, families),
+            *shared_warnings(_asked(counts, chosen), families),
             *constant_warnings(_paired(counts, chosen), counts.groups),
+            *_cascade_warnings(counts, chosen),
             *_probed_warnings(counts, chosen),
         ),
         judges=None if chosen or not found else _side_by_side(counts, found, request),
@@ -57,7 +62,25 @@ def _probed_warnings(counts: AuditCounts, chosen: Entry | None) -> Iterator[str]
     judged = {judge.label for judge in counts.judged}
     if chosen is not None and chosen.judge in judged:
         for label in sorted({judge.label for judge in counts.judges} - judged):
-            yield f"Judge {label} was probed here and judged nothing: see its probes with judge={label}."
+            see = f"see its probes with judge={label} (--judge {quote(label)})"
+            yield f"Judge {label} was probed here and judged nothing: {see}."
+
+
+def _cascade_warnings(counts: AuditCounts, chosen: Entry | None) -> Iterator[str]:
+    if counts.panel is None:
+        return
+    pairs = pairs_judged(counts.groups)
+    by_label = {judge.label: pairs.get(judge.judge_id, 0) for judge in counts.judges if judge.form == "pairwise"}
+    escalated = counts.panel.cascade
+    if chosen is None or (isinstance(escalated, CascadeCounts) and chosen.judge in escalated.panel):
+        yield from escalation_warnings(escalated, by_label)
+
+
+def _asked(counts: AuditCounts, chosen: Entry | None) -> AskedModels:
+    """The models that the summary is about."""
+    if chosen is None:
+        return counts.asked
+    return counts.asked._replace(judges=tuple(judge for judge in counts.asked.judges if judge.label == chosen.judge))
 
 
 def _paired(counts: AuditCounts, chosen: Entry | None) -> list[JudgeFacts]:
@@ -78,9 +101,11 @@ def _side_by_side(counts: AuditCounts, found: Sequence[Entry], request: Summariz
 
 
 def _choose(counts: AuditCounts, found: Sequence[Entry], request: SummarizeRequest) -> Entry | None:
-    """The entry asked for, else that of the only judge. One that was merely probed does not make it one of several."""
+    """The entry asked for, else that of the only judge. One that was merely probed counts only where nothing but probes
+    is asked for.
+    """
     if request.judge is None:
-        judged = {judge.label for judge in counts.judged}
+        judged = {judge.label for judge in (counts.judges if _only_probes(request) else counts.judged)}
         only = [entry for entry in found if entry.judge in judged]
         return only[0] if len(only) == 1 else None
     for entry in found:
@@ -88,6 +113,10 @@ def _choose(counts: AuditCounts, found: Sequence[Entry], request: SummarizeReque
             return entry
     known = f"Its labels are: {', '.join(entry.label for entry in found)}." if found else "It has no judge yet."
     raise NotFound(f"Audit {request.audit!r} has no judge {request.judge!r}. {known}")
+
+
+def _only_probes(request: SummarizeRequest) -> bool:
+    return {*(request.sections or ())} == {"probes"}
 
 
 def _only(sections: Sections, request: SummarizeRequest) -> Sections:

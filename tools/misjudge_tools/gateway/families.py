@@ -1,6 +1,6 @@
 """Families of models: what their models and makers are called, and which family a model is of. Pure.
 
-The names are data: regular expressions over folded text (NFKC, lower case, every dash a hyphen), without groups.
+The names are data: regular expressions over folded text (lower case, no accents, every dash a hyphen), without groups.
 """
 
 from __future__ import annotations

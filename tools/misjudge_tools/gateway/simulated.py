@@ -137,7 +137,7 @@ class SimulatedServer:
             return AgentReply(simulated_user(self._known.tasks, language, messages))
         if not shown_responses(turns) and self._known.opened_with(messages) is not None:
             return simulated_agent(self._known, self._ability, asked.model, messages)
-        return AgentReply(simulated_reply(self.bias, self._truth, asked.model, turns))
+        return AgentReply(simulated_reply(self.bias, self._truth, asked.model, turns, as_json=asked.as_json))
 
     def _wait(self) -> int:
         """The whole seconds until one more request is taken; 0 takes this one."""

@@ -41,6 +41,13 @@ class Asked(BaseModel):
     model: str
     messages: tuple[_Turn, ...]
     tools: list[Any] | None = None
+    response_format: Any = None
+
+    @property
+    def as_json(self) -> bool:
+        """Whether it demands JSON, with a schema or without."""
+        stated = self.response_format.get("type") if isinstance(self.response_format, dict) else None
+        return stated in {"json_schema", "json_object"}
 
     def conversation(self) -> tuple[Message, ...]:
         """Its messages as values."""

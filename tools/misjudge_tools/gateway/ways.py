@@ -87,19 +87,29 @@ def choose_model(role: RoleName, name: str | None, models: ModelSettings, *, to_
 
 
 def profile_of(choice: ModelChoice, models: ModelSettings) -> Profile:
-    """The profile that a stored choice is asked through. Raises InvalidInput where it is configured no more."""
+    """The profile that a stored choice is asked through. Raises InvalidInput where it is configured no more, and where
+    it names another model by now.
+    """
     if choice.profile is not None and choice.profile not in models.profiles:
         raise InvalidInput(
             f"The {choice.role} was chosen by the profile {choice.profile!r}, which misjudge.toml does not hold. "
             "Put it back, or begin anew with another one."
         )
-    return models.named(choice.role, choice.profile or choice.model)
+    profile = models.named(choice.role, choice.profile or choice.model)
+    if profile.model != choice.model:
+        was = "nothing" if choice.profile is None else choice.model
+        raise InvalidInput(
+            f"Profile {profile.name} named {was} when this run was planned and names {profile.model or 'nothing'} now. "
+            "Put it back, or begin another run."
+        )
+    return profile
 
 
 def pricing_of(choice: ModelChoice, models: ModelSettings) -> Pricing:
     """What its calls cost: nothing where no paid gateway is asked."""
     if choice.kind != "gateway" or choice.simulated:
-        return Pricing(choice.model, Price(input=0, output=0, source=choice.kind))
+        source = "simulated" if choice.simulated else choice.kind
+        return Pricing(choice.model, Price(input=0, output=0, source=source))
     return Pricing(choice.model, profile_of(choice, models).price or models.prices.get(choice.model))
 
 
@@ -155,8 +165,8 @@ class Ways:
         pricing = pricing_of(choice, self._models)
         # In a thread: the table of list prices takes half a second to load.
         await asyncio.to_thread(lambda: pricing.known)
-        address = digest("url", normalise_base_url(endpoint.base_url))
         told = gateway.tell_truth if gateway.simulated else None
+        address = digest("url", normalise_base_url(endpoint.base_url))
         return OpenGateway(gateway, pricing, endpoint.concurrency, address, told)
 
     async def _local(self, choice: ModelChoice) -> OpenGateway:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final, Literal, NamedTuple
 
 from misjudge_storage.types import Message, ToolCall
@@ -48,37 +49,61 @@ class _Span(NamedTuple):
     self_named: bool = False
 
 
+class _Text(NamedTuple):
+    """A text in which names are masked, and what was."""
+
+    text: str
+    masked: Mapping[str, int]
+
+
+Blinder = Callable[[Sequence[Message]], Blinded]
+
+
 def blind(messages: Sequence[Message], names: AbstractSet[str], known: str) -> Blinded:
     """The messages with the agents' own `names`, and what tells model or vendor, masked. For judges, and for people who
     review.
 
     `known` is what both sides were told (the task): a name that stands there gives nobody away and stays, but for a
-    self-identification of an agent. Masks read `[agent]`, `[model]`, `[vendor]`. JSON stays JSON: in the arguments and
-    results of tools names are masked inside its strings only. System messages, which nobody is shown, stay; the `name`
+    self-identification of an agent. Masks read `[agent]`, `[model]`, `[vendor]`. JSON stays JSON: in a text that is
+    JSON, names are masked inside its strings only. System messages, which nobody is shown, stay; the `name`
     of a message goes.
     """
-    masked: Counter[str] = Counter()
-    is_known = _known(known)
-    own = _own_names(frozenset(names))
+    return blinder(frozenset(names), known)(messages)
 
-    def shown(text: str, role: str, *, data: bool = False) -> str:
-        if not text:
-            return text
+
+def blinder(names: frozenset[str], known: str) -> Blinder:
+    """`blind` with these names and this task. It remembers every text: repeats and probes show most of them again."""
+    is_known = _known(known)
+    own = _own_names(names)
+
+    @cache
+    def shown(text: str, role: str) -> _Text:
         folded = fold(text, escapes=True)
         found = (span for span in _spans(folded, own, text) if not (_may_stay(span, role) and is_known(folded, span)))
-        return _masked(text, folded, found, masked, data=data)
+        return _masked(text, folded, found)
 
-    def blinded(message: Message) -> Message:
-        if message.role == "system":
-            return message
-        calls = tuple(
-            ToolCall(name=shown(call.name, "tool"), arguments=shown(call.arguments, "tool", data=True), id=call.id)
-            for call in message.tool_calls
-        )
-        content = shown(message.content, message.role, data=message.role == "tool")
-        return message.model_copy(update={"content": content, "tool_calls": calls, "name": None})
+    def blinded(messages: Sequence[Message]) -> Blinded:
+        masked: Counter[str] = Counter()
 
-    return Blinded(tuple(map(blinded, messages)), masked)
+        def counted(text: str, role: str) -> str:
+            found = shown(text, role)
+            masked.update(found.masked)
+            return found.text
+
+        return Blinded(tuple(_blinded(message, counted) for message in messages), masked)
+
+    return blinded
+
+
+def _blinded(message: Message, shown: Callable[[str, str], str]) -> Message:
+    if message.role == "system":
+        return message
+    calls = tuple(
+        ToolCall(name=shown(call.name, "tool"), arguments=shown(call.arguments, "tool"), id=call.id)
+        for call in message.tool_calls
+    )
+    content = shown(message.content, message.role)
+    return message.model_copy(update={"content": content, "tool_calls": calls, "name": None})
 
 
 def _may_stay(span: _Span, role: str) -> bool:
@@ -94,7 +119,7 @@ def _known(known: str) -> Callable[[Folded, _Span], bool]:
     def is_known(folded: Folded, span: _Span) -> bool:
         name = _SEPARATORS.sub("-", folded.text[span.start : span.end])
         if name not in answers:
-            pattern = self_naming.BEFORE + re.escape(name) + self_naming.AFTER
+            pattern = self_naming.BEFORE + re.escape(name) + self_naming.AFTER_NAME
             answers[name] = name in told and re.search(pattern, told) is not None
         return answers[name]
 
@@ -121,14 +146,15 @@ def _parts(name: str) -> Iterator[str]:
 
 
 def _is_a_name(name: str) -> bool:
-    return len(name) >= 2 and any(char.isalpha() for char in name) and name not in UNNAMED
+    # Folded, one character may be two.
+    return len(unicodedata.normalize("NFC", name)) >= 2 and any(char.isalpha() for char in name) and name not in UNNAMED
 
 
 def _whole(name: str) -> str:
     """The name between others than letters and digits, with any one separator for its own."""
     words = r"[-_\s]{1,2}".join(map(re.escape, _SEPARATORS.split(name)))
-    before = self_naming.BEFORE_WORD if re.match(r"\w", name) else ""
-    after = self_naming.AFTER_WORD if re.search(r"\w$", name) else ""
+    before = self_naming.BEFORE if re.match(r"\w", name) else ""
+    after = self_naming.AFTER if re.search(r"\w$", name) else ""
     return f"{before}{words}{after}"
 
 
@@ -196,7 +222,7 @@ def _unknown(folded: Folded, cue: re.Match[str], text: str) -> Iterator[_Span]:
             yield _Span(*maker.span("name"), "[vendor]", self_named=True)
     elif kind == "am":
         model = self_naming.UNKNOWN_MODEL.match(folded.text, at)
-        if model is not None and _as_it_stands(text, folded, model, "name")[0].isupper():
+        if model is not None and _is_written_like_a_name(text, folded, model):
             yield _Span(*model.span("name"), "[model]", self_named=True)
             yield from _capitalised(folded, model.end(), "[vendor]", text)
     elif kind in {"own", "called"}:
@@ -204,21 +230,28 @@ def _unknown(folded: Folded, cue: re.Match[str], text: str) -> Iterator[_Span]:
 
 
 def _capitalised(folded: Folded, at: int, mask: Mask, text: str) -> Iterator[_Span]:
-    """Up to three words that begin with a capital letter."""
-    end = at
+    """Up to three words that are written like a name."""
+    words = list[re.Match[str]]()
     for _ in range(3):
-        word = self_naming.UNKNOWN.match(folded.text, end)
-        if word is None or not _as_it_stands(text, folded, word, "name")[0].isupper():
+        word = self_naming.UNKNOWN.match(folded.text, words[-1].end() if words else at)
+        if word is None or not _is_written_like_a_name(text, folded, word):
             break
-        end = word.end()
-    if end > at:
-        yield _Span(at, end, mask, self_named=True)
+        words.append(word)
+    if words:
+        yield _Span(words[0].start("name"), words[-1].end(), mask, self_named=True)
 
 
-def _masked(text: str, folded: Folded, spans: Iterable[_Span], masked: Counter[str], *, data: bool) -> str:
+def _is_written_like_a_name(text: str, folded: Folded, found: re.Match[str]) -> bool:
+    """Whether it begins with a capital letter, and with no word that names nobody."""
+    begins_large = _as_it_stands(text, folded, found, "name")[0].isupper()
+    return begins_large and found["name"].split()[0] not in self_naming.NO_NAMES
+
+
+def _masked(text: str, folded: Folded, spans: Iterable[_Span]) -> _Text:
     """The text with its spans masked, those that overlap by one mask, and counted."""
     merged = _merged(spans)
-    may_be = _inside_literals(text) if data and merged else _anywhere
+    may_be = _inside_literals(text) if merged else _anywhere
+    masked: Counter[str] = Counter()
     pieces, done = list[str](), 0
     for span in merged:
         start, end = folded.starts[span.start], folded.ends[span.end - 1]
@@ -227,7 +260,7 @@ def _masked(text: str, folded: Folded, spans: Iterable[_Span], masked: Counter[s
         masked[text[start:end].encode("utf-8", "replace").decode()] += 1
         pieces += (text[done:start], span.mask)
         done = end
-    return "".join((*pieces, text[done:])) if pieces else text
+    return _Text("".join((*pieces, text[done:])) if pieces else text, masked)
 
 
 def _merged(spans: Iterable[_Span]) -> list[_Span]:

@@ -28,6 +28,8 @@ PLANTED = SimulatedBias(position=0.2, politeness=0.4, noise=0.05, near=0.25, len
 """The faults of `judge=simulated`, as shares of calls."""
 LOCAL_REASON_CHARS = 100
 PROMPT_NAME_CHARS = 60
+MOST_REPEATED = 40
+"""Characters of a name or value that an error repeats."""
 
 
 class JudgingSpec(ModelChoice):
@@ -138,27 +140,48 @@ def _planted(name: str) -> SimulatedBias:
     if not stated:
         return PLANTED
     parts = [part.strip().partition("=") for part in stated.split(",")]
-    given = {fault: share for fault, _, share in parts}
+    for fault, _, share in parts:
+        _refuse_unplantable(fault.strip(), share.strip())
+    given = {fault.strip(): share.strip() for fault, _, share in parts}
     try:
         return SimulatedBias.model_validate_strings(given)
     except ValidationError as error:
-        wrong = ", ".join(str(problem["loc"][0])[:40] for problem in error.errors(include_input=False)[:3])
+        problem = error.errors(include_url=False)[0]
+        raise InvalidInput(_unplantable(str(problem["loc"][0]), str(problem["input"]))) from None
+
+
+def _refuse_unplantable(fault: str, share: str) -> None:
+    """Raises InvalidInput for a fault that there is not, and for one without its value."""
+    if fault not in SimulatedBias.model_fields:
         raise InvalidInput(
-            f"{wrong} of the simulated judge cannot be used. Faults are shares from 0 to 1: "
-            f"{', '.join(SimulatedBias.model_fields)}, as judge=simulated:near=0.3,noise=0.01. self_preference needs "
-            "the judge's family, as family=qwen; seed is a whole number."
-        ) from None
+            f"There is no fault {fault[:MOST_REPEATED]!r}; there are {', '.join(SimulatedBias.model_fields)}, as "
+            "judge=simulated:near=0.3,noise=0.01."
+        )
+    if not share:
+        example = {"family": "qwen", "seed": "7"}.get(fault, "0.1")
+        raise InvalidInput(f"{fault} needs a value, as {fault}={example}.")
+
+
+def _unplantable(fault: str, share: str) -> str:
+    """Why this value of a fault cannot be planted."""
+    if fault == "family" and not share:
+        return "self_preference needs the judge's family, as self_preference=0.4,family=qwen."
+    if fault == "family":
+        return f"family={share[:MOST_REPEATED]} is no family of models: write it small and in one word, as family=qwen."
+    kind = "whole number" if fault == "seed" else "share from 0 to 1"
+    return f"{fault}={share[:MOST_REPEATED]} is no {kind}."
 
 
 def label_of(spec: JudgingSpec) -> str:
-    """The name that a person calls the judge by: its profile or model, and `+NAME` of an own prompt that is not the
-    profile's.
+    """The name that a person calls the judge by: its profile or model, `+NAME` of an own prompt that is not the
+    profile's, and `+truncated` where it sees what was cut to fit.
     """
+    cut = "" if spec.truncate is None else "+truncated"
     if spec.prompt is None or (spec.profile is not None and not spec.named_prompt):
-        return _model_label(spec)
+        return f"{_model_label(spec)}{cut}"
     # Whoever named the file may have put anything into its name.
     prompt = re.sub(r"[^\w.-]+", "-", spec.prompt.name)[:PROMPT_NAME_CHARS]
-    return f"{_model_label(spec)}+{prompt}"
+    return f"{_model_label(spec)}+{prompt}{cut}"
 
 
 def _model_label(spec: JudgingSpec) -> str:

@@ -16,7 +16,18 @@ from misjudge_tools.judging.folding import fold
 from misjudge_tools.judging.forms import View
 
 _BREAKS = "\\n\\r\\v\\f\\x1c-\\x1e\\x85\\u2028\\u2029"
-_MARK = re.compile(rf"(?:^|(?<=[{_BREAKS}]))(?=[^\S{_BREAKS}]*\[\s*(?:user|assistant|tool\s*call|tool\s*result)\b)")
+_OPENS = r"[\[【〔〖⟦]"
+_LOOSE = r"[\s*_~`-]*"
+_SPEAKER = (
+    rf"(?:user|assistant|tool{_LOOSE}(?:call|result)"
+    rf"|用户|客户|助手|助理|客服|工具(?:{_LOOSE}(?:调用|返回|的|结果)){{1,3}})"
+)
+_MARK = re.compile(
+    rf"(?:^|(?<=[{_BREAKS}]))(?=(?:[^\S{_BREAKS}]|[*_~`>#|+=.()\\\d-]|</?\w{{1,12}}>)*"
+    rf"{_OPENS}{_LOOSE}{_SPEAKER}(?!_*[^\W_]))"
+    rf"|(?={_OPENS}[^\[\]]{{0,60}}?left{_LOOSE}out{_LOOSE}by{_LOOSE}misjudge)"
+)
+"""Where a mark of the transcript stands as it would, if with emphasis, or in Chinese; that of a cut, anywhere."""
 
 
 class Fenced(NamedTuple):
@@ -33,26 +44,28 @@ class ShownPair(NamedTuple):
     b: Fenced
 
 
-def transcript(task: Task, messages: Sequence[Message], view: View = "whole") -> str:
-    """The episode as text, one block a message; a first message that only repeats the task is left out.
+def viewed(messages: Sequence[Message], view: View) -> list[Message]:
+    """What of an episode this view shows: `spoken` is without tool calls and their results."""
+    if view == "whole":
+        return list(messages)
+    return [message.model_copy(update={"tool_calls": ()}) for message in messages if message.role != "tool"]
 
-    `spoken` leaves out tool calls and their results.
-    """
+
+def transcript(task: Task, messages: Sequence[Message]) -> str:
+    """The episode as text, one block a message; a first message that only repeats the task is left out."""
     blocks = []
     for position, message in enumerate(message for message in messages if message.role != "system"):
         repeats_task = position == 0 and message.role == "user" and message.content.strip() == task.prompt.strip()
         if not repeats_task:
-            blocks.extend(_blocks(message, view))
+            blocks.extend(_blocks(message))
     return "\n".join(blocks)
 
 
-def _blocks(message: Message, view: View) -> list[str]:
+def _blocks(message: Message) -> list[str]:
     content = _as_text(message.content)
     if message.role == "tool":
-        return [f"[tool result] {content}"] if view == "whole" else []
+        return [f"[tool result] {content}"]
     said = [f"[{message.role}] {content}"] if content else []
-    if view == "spoken":
-        return said
     return said + [f"[tool call] {_as_text(call.name)} {_as_text(call.arguments)}" for call in message.tool_calls]
 
 

@@ -21,6 +21,7 @@ from typing import Literal, NamedTuple
 from misjudge_storage.errors import InvalidInput
 from misjudge_storage.hashing import template_hash
 from misjudge_storage.types import Value
+from misjudge_tools.judging.forms import FORMS
 from misjudge_tools.profiles import PromptText
 
 PromptName = Literal["judge_pair", "judge_satisfaction", "judge_gate", "judge_proxy", "user_sim", "success_check"]
@@ -47,9 +48,15 @@ ALIASES: Mapping[str, str] = {
     **{f"{name}_{side}": "response_b" for name in RESPONSE_NAMES for side in "b2"},
 }
 """What a person's own template may call a variable, as the prompts of MT-Bench and AlpacaEval do."""
+OF_ONE = frozenset({"response", *(alias for alias, meant in ALIASES.items() if meant == "response")})
+OF_PAIRS = frozenset(
+    {"response_a", "response_b", *(alias for alias, meant in ALIASES.items() if meant in {"response_a", "response_b"})}
+)
+"""By which a person's own template shows whether it is of one response or of two."""
 NONE_STATED: Mapping[Language, str] = {"en": "none stated", "zh": "未说明"}
 LATEST = "v1"
 
+_RESPONSES = frozenset({"response", "response_a", "response_b"})
 _VARIABLE = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 _DOUBLED = re.compile(r"\{\{[ \t]*([a-z][a-z0-9_]*)[ \t]*\}\}")
 _OTHER_JINJA = re.compile(r"\{%|\{\{[ \t]*[A-Za-z_]\w*[ \t]*[.|\[(]")
@@ -90,6 +97,7 @@ def own_prompt(name: PromptName, language: Language, own: PromptText) -> PromptT
         raise InvalidInput(
             f"Prompt {own.name} uses {{% … %}} or a filter, but variables are only filled in. Write each as {{name}}."
         )
+    _refuse_other_form(name, own)
     return parse_template(
         own.text,
         variables,
@@ -99,6 +107,21 @@ def own_prompt(name: PromptName, language: Language, own: PromptText) -> PromptT
         version=own.name,
         aliases={alias: meant for alias, meant in ALIASES.items() if meant in variables and alias not in variables},
     )
+
+
+def _refuse_other_form(name: PromptName, own: PromptText) -> None:
+    """Raises InvalidInput for a prompt of pairs that is to score one response, and the other way round."""
+    form = next((form for form, spec in FORMS.items() if spec.prompt == name), None)
+    if form is None:
+        return
+    compares = FORMS[form].compares
+    mine, others = (OF_PAIRS, OF_ONE) if compares else (OF_ONE, OF_PAIRS)
+    used = _variables(_DOUBLED.sub(r"{\1}", own.text))
+    if used & others and not used & mine:
+        raise InvalidInput(
+            f"Prompt {own.name} is for {'single responses' if compares else 'pairs'}: form {form} knows "
+            f"{_listed(PROMPT_VARIABLES[name])}; it has no {_listed(used & others)}."
+        )
 
 
 @cache
@@ -156,8 +179,8 @@ def parse_template(
 def render(template: PromptTemplate, values: Mapping[str, str]) -> RenderedPrompt:
     """Fills the user message; braces inside a value stay text.
 
-    A blank value reads "none stated". Values that the template does not use are ignored. Raises InvalidInput
-    where the template uses a variable without a value.
+    A blank value reads "none stated". A fence stands on lines of its own, whatever the template has beside it. Values
+    that the template does not use are ignored. Raises InvalidInput where the template uses a variable without a value.
     """
     if missing := _variables(template.user) - values.keys():
         raise InvalidInput(f"Prompt {template.version} needs a value for {_listed(missing)}.")
@@ -165,9 +188,18 @@ def render(template: PromptTemplate, values: Mapping[str, str]) -> RenderedPromp
 
     def fill(variable: re.Match[str]) -> str:
         value = values[variable[1]]
+        if variable[1] in _RESPONSES and value.startswith("=== BEGIN "):
+            return _on_own_lines(template.user, variable, value)
         return value if value.strip() else blank
 
     return RenderedPrompt(template.system, _VARIABLE.sub(fill, template.user))
+
+
+def _on_own_lines(text: str, variable: re.Match[str], value: str) -> str:
+    start, end = variable.span()
+    before = "" if start == 0 or text[start - 1] == "\n" else "\n"
+    after = "" if end == len(text) or text[end] == "\n" else "\n"
+    return f"{before}{value}{after}"
 
 
 def _under_own_names(text: str, aliases: Mapping[str, str]) -> str:

@@ -13,13 +13,14 @@ from typing import Final
 
 from misjudge_tools.gateway.families import FAMILIES
 
-_CJK: Final = "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_CJK: Final = "\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff"
 BEFORE: Final = rf"(?<![^\W_{_CJK}])"
 """No letter or digit stands before, but for those of scripts that put no space between words."""
 AFTER: Final = rf"(?![^\W_{_CJK}])"
-BEFORE_WORD: Final = rf"(?<![^\W{_CJK}])"
-"""Nor does an underscore."""
-AFTER_WORD: Final = rf"(?![^\W{_CJK}])"
+_PLURAL: Final = "(?:(?<!pro)s)?"
+"""ChatGPTs, but no pros and cons."""
+AFTER_NAME: Final = f"(?={_PLURAL}{AFTER})"
+_TAIL_ENDS: Final = rf"(?={_PLURAL}(?![\da-z]))"
 
 _IN_IDS: Final = (
     "mini|nano|micro|tiny|small|medium|large|xl|turbo|pro|plus|max|ultra|flash|lite|air|fast|high|low|preview|latest|exp"
@@ -33,7 +34,7 @@ _SPACED: Final = (
 )
 TAIL: Final = (
     r"(?:[-_ ]?v?\d{1,2}(?:\.\d{1,2})?[a-z]{0,3}(?![\da-z]))?"
-    rf"(?:[-_:.@](?:{_IN_IDS})(?![\da-z])| (?:{_SPACED})(?![\da-z])){{0,10}}"
+    rf"(?:[-_:.@](?:{_IN_IDS}){_TAIL_ENDS}| (?:{_SPACED}){_TAIL_ENDS}){{0,10}}"
 )
 """Version and variant behind a model's name, as far as they go."""
 
@@ -110,15 +111,25 @@ ENDS: Final = re.compile(
 """What follows a word that is a name there: "I am Claude Monet's heir" names no model."""
 AS_ENDS: Final = re.compile(r"(?=[*_`\"'”»)\]」』》]{0,3}(?:\s?,|\si\b))")
 MADE_ENDS_ZH: Final = re.compile(rf"[^,。!?\n]{{0,14}}?{_MADE_ZH}")
+NO_NAMES: Final = frozenset(
+    "a all am an and any are as at be but by can could do everyone for from had has have he hello her here hi him "
+    "his how human humans i if in is it its just may me mine my no not of ok on one or our ours people please she "
+    "should so some someone sorry thanks that the their them then there these they this those to us was we were "
+    "what when where which who why will with would yes you your yours".split()
+)
+"""Words that name nobody, though a sentence may begin with them."""
+_NO_NAME_ZH: Final = (
+    "[我你您他她它咱]|[这那某每哪一几多][个家群些支位组名款]|[这那某该本贵](?:公司|团队|人|司)|自己|大家|人类"
+)
 _NAME: Final = r"[^\W\d_](?:[\w&.-]{0,29}\w)?"
-UNKNOWN: Final = re.compile(f" ?(?P<name>{_NAME})")
+UNKNOWN: Final = re.compile(f" ?(?:(?:the|an?) )?(?P<name>{_NAME})")
 UNKNOWN_MODEL: Final = re.compile(
     rf"(?P<name>{_NAME}(?: [\w.-]{{1,20}})?), (?:an?|the|your) {_ADJECTIVES}{_MACHINE}\b"
     rf"(?:{_LINKS}[\s,]{{1,3}}{_MADE_BY})?"
 )
 """Behind the cue in "I am Zorblax, a large language model trained by Initech", up to the maker's name."""
 UNKNOWN_MAKER_ZH: Final = re.compile(
-    rf"(?P<name>[^,。!?\n\s]{{1,16}}?){_FIRM_ZH}{{0,2}}{_MADE_ZH}的?[^,。!?\n]{{0,12}}?{_MACHINE_ZH}"
+    rf"(?P<name>(?!{_NO_NAME_ZH})[^,。!?\n\s]{{1,16}}?){_FIRM_ZH}{{0,2}}{_MADE_ZH}的?[^,。!?\n]{{0,12}}?{_MACHINE_ZH}"
 )
 
 
@@ -145,7 +156,7 @@ def known_names() -> re.Pattern[str]:
     return re.compile(
         rf"{BEFORE}(?:(?P<model>(?:{_MODELS}){TAIL}|(?:{_WORDS}){is_model})"
         rf"|(?P<exact_vendor>xai|minimax)|(?P<exact_model>llama)"
-        rf"|(?P<vendor>(?:{_VENDORS})|(?:{_COMPANIES}){is_maker})){AFTER}"
+        rf"|(?P<vendor>(?:{_VENDORS})|(?:{_COMPANIES}){is_maker})){AFTER_NAME}"
     )
 
 

@@ -169,7 +169,7 @@ class JudgingSession:
     def _logs(
         self, cell: PlannedCell, shown: Shown, exchange: Exchange, reading: Reading, costs: Sequence[Priced]
     ) -> tuple[Row, ...]:
-        reusable = reading.unscored_reason is None and not exchange.truncated
+        reusable = cell.variant is None and reading.unscored_reason is None and not exchange.truncated
         rows = []
         for attempt, cost in zip(exchange.attempts, costs, strict=True):
             last = attempt is exchange.attempts[-1]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, partial
 from typing import NamedTuple
 
 from misjudge_storage import judging_records as records
@@ -17,11 +17,11 @@ from misjudge_storage.run_records import PlannedCell
 from misjudge_storage.types import Message, Order, Task
 from misjudge_tools.gateway.families import family_of
 from misjudge_tools.gateway.simulated_bias import Truth
-from misjudge_tools.judging.blinding import blind
+from misjudge_tools.judging.blinding import Blinder, blinder
 from misjudge_tools.judging.choice import JudgingSpec, reply_schema, template_of
 from misjudge_tools.judging.fit_context import FRAME_TOKENS, cut_to_fit, tokens_of
 from misjudge_tools.judging.forms import FORMS
-from misjudge_tools.judging.pairing import fence, show_one, show_pair, transcript
+from misjudge_tools.judging.pairing import fence, show_one, show_pair, transcript, viewed
 from misjudge_tools.judging.prompts import RenderedPrompt, render
 from misjudge_tools.probing.perturb import perturb
 from misjudge_tools.probing.variants import read_variant
@@ -41,6 +41,9 @@ class Shown(NamedTuple):
     truth: Mapping[str, Truth]
     changes: str | None = None
     too_long: bool = False
+
+
+Blinders = Callable[[frozenset[str], str], Blinder]
 
 
 class _Side(NamedTuple):
@@ -84,21 +87,22 @@ class Showing:
         truths = {truth.pair_id: truth for truth in known}
         stored = {subject.pair_id: subject for subject in found}
         subjects = {(cell.pair_id or "", cell.variant): stored[cell.pair_id or ""] for cell in cells}
-        sides = {key: self._sides_of(_changed(subject, key[1])) for key, subject in subjects.items()}
+        blinders = cache(blinder)
+        sides = {key: self._sides_of(_changed(subject, key[1]), blinders) for key, subject in subjects.items()}
         return {
             cell.cell_id: self._pair(cell, *sides[cell.pair_id or "", cell.variant], truths.get(cell.pair_id or ""))
             for cell in cells
         }
 
-    def _sides_of(self, subject: PairSubject) -> tuple[PairSubject, _Fitted]:
-        sides = [self._side(subject, subject.a), self._side(subject, subject.b)]
+    def _sides_of(self, subject: PairSubject, blinders: Blinders) -> tuple[PairSubject, _Fitted]:
+        sides = [self._side(subject, subject.a, blinders), self._side(subject, subject.b, blinders)]
         return subject, self._fitted(subject.task, sides)
 
-    def _side(self, subject: PairSubject | TrajectorySubject, messages: Sequence[Message]) -> _Side:
+    def _side(self, subject: PairSubject | TrajectorySubject, messages: Sequence[Message], blinders: Blinders) -> _Side:
         task = subject.task
         known = "\n".join((task.prompt, task.success_criteria, task.hard_constraints))
-        blinded = blind(messages, subject.names, known)
-        return _Side(transcript(task, blinded.messages, self._form.view), blinded.masked)
+        blinded = blinders(subject.names, known)(viewed(messages, self._form.view))
+        return _Side(transcript(task, blinded.messages), blinded.masked)
 
     def _fitted(self, task: Task, sides: Sequence[_Side]) -> _Fitted:
         """Whatever the order and the fence, so that a pair fits in both orders or in none."""
@@ -134,16 +138,24 @@ class Showing:
         with self._store.read() as connection:
             found = records.read_trajectory_subjects(connection, self._audit.audit_id, wanted)
             known = records.read_successes(connection, self._audit.audit_id, wanted) if self._with_truth else {}
-        subjects = {subject.trajectory_id: subject for subject in found}
+        blinders = cache(blinder)
+        subjects = {
+            subject.trajectory_id: (
+                subject,
+                self._fitted(subject.task, [self._side(subject, subject.messages, blinders)]),
+            )
+            for subject in found
+        }
         return {
             cell.cell_id: self._trajectory(
-                cell, subjects[cell.trajectory_id or ""], known.get(cell.trajectory_id or "")
+                cell, *subjects[cell.trajectory_id or ""], known.get(cell.trajectory_id or "")
             )
             for cell in cells
         }
 
-    def _trajectory(self, cell: PlannedCell, subject: TrajectorySubject, known: SideTruth | None) -> Shown:
-        fitted = self._fitted(subject.task, [self._side(subject, subject.messages)])
+    def _trajectory(
+        self, cell: PlannedCell, subject: TrajectorySubject, fitted: _Fitted, known: SideTruth | None
+    ) -> Shown:
         (side,) = fitted.sides
         fenced = show_one(self._audit.secret, subject.trajectory_id, cell.repeat, side.text)
         truth = {} if known is None else _truth(((fenced.text, known),))

@@ -9,7 +9,7 @@ from misjudge_storage.hashing import digest
 from misjudge_storage.judging_records import PairSubject
 from misjudge_storage.types import Message
 from misjudge_tools.judging.pairing import transcript
-from misjudge_tools.probing.shaping import as_markdown, is_data, reordered, with_room
+from misjudge_tools.probing.shaping import as_markdown, has_prose, reordered, with_room
 from misjudge_tools.probing.texts import nth_of, probe_texts
 from misjudge_tools.probing.variants import Variant
 
@@ -20,8 +20,8 @@ ROOMS = (("\n\n", "   \n\n"), (" \n", "\n\n\n"))
 
 
 def perturb(subject: PairSubject, variant: Variant) -> PairSubject | None:
-    """The pair as this variant changes it, None where it has nothing to change (no answer in words, no tool result,
-    one criterion) or where any word more would break the answer (it is JSON).
+    """The pair as this variant changes it, None where it has nothing to change (no answer, no tool result, no criteria
+    that could change places) or where the answer holds no prose, so that any word more might break it.
     """
     if variant.probe == "criteria_order":
         return _with_other_criteria(subject)
@@ -53,10 +53,10 @@ def _changed(subject: PairSubject, messages: tuple[Message, ...], variant: Varia
             return None
         return _replaced(messages, place, f"{messages[place].content}\n{_injection(subject, variant)}")
     text = messages[answer].content
+    if not has_prose(text):
+        return None
     if variant.probe == "whitespace":
         return _replaced(messages, answer, with_room(text, *ROOMS[nth_of(ROOMS, variant.probe, subject.pair_id)]))
-    if is_data(text):
-        return None
     return _replaced(messages, answer, _reworded(subject, messages, text, variant))
 
 

@@ -18,7 +18,7 @@ from misjudge_storage.run_records import PlannedCell
 from misjudge_storage.types import Order, Side
 from misjudge_tools.judging.prompts import Language
 from misjudge_tools.probing.perturb import perturb
-from misjudge_tools.probing.variants import BASELINE, SIDELESS, Variant
+from misjudge_tools.probing.variants import BASELINE, SIDELESS, Aim, Variant
 from misjudge_tools.runs.plan import OPPOSITE, OrdersOf, in_random_order
 
 PROBE: Final = "probe"
@@ -35,7 +35,7 @@ SideOf = Callable[[str, str], Side]
 class Asked(NamedTuple):
     """Which judge is asked under which probes; `language` is that of the texts where a task names none of them.
 
-    `unseen` are probes that change what the judge's prompt does not show.
+    `unseen` are probes that change what the judge's prompt does not show. `aim` says how `side_of` chooses.
     """
 
     audit_id: str
@@ -45,6 +45,7 @@ class Asked(NamedTuple):
     orders: OrdersOf
     side_of: SideOf
     unseen: frozenset[str] = frozenset()
+    aim: Aim | None = None
 
 
 class ProbePlan(NamedTuple):
@@ -99,7 +100,8 @@ def _changes(asked: Asked, subject: PairSubject, variant: Variant) -> bool:
 
 def _variant(asked: Asked, subject: PairSubject, probe: str) -> Variant:
     side = None if probe in SIDELESS else asked.side_of(subject.pair_id, probe)
-    return Variant(probe, language_of(subject.task.language, asked.language), side)
+    aim = None if side is None else asked.aim
+    return Variant(probe, language_of(subject.task.language, asked.language), side, aim)
 
 
 def _cells_of(asked: Asked, subject: PairSubject, changing: Sequence[Variant]) -> Iterator[PlannedCell]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
@@ -13,8 +12,30 @@ _MARKERS = ("```", "~~~", "$$")
 _PROSE = re.compile(r"[^\W\d_][^=;{}<>`|\\*$]*[^\s:：=;{}<>`|\\*$]")
 _CLAUSE = re.compile(r".{0,200}?\S(?=[.,;:!?](?:\s|$)|[，。；：！？])")
 _LISTED = re.compile(r"(?:[-*+•]|[(（]?\d{1,3}[.)）、])\s*\S")
+_LISTED_AS = re.compile(r"(?:(?:[-*+•>]|[(（]?\d{1,3}[.)）、])\s+|[*_“「])*")
+_NO_PROSE = re.compile(r"""\s|[\[{<"'|#/@]|[\w-]+:\s|.*?[A-Za-z"'],["'\w]|.*\t""")
+"""Lines of code or data: indented, quoted, tagged, commented, `key: value`, or with a comma and no space behind it."""
+_WHOLE = re.compile(r"[^\W\d_a-z][^={}<>`|\\;]*[.!?。！？…][*_”’」）)]*")
+_CHINESE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+LEAST_WORDS = 3
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[^\W\d_a-z])|(?<=[。！？；])\s*(?=[^\s”’」』）)])")
 _CLOSED = re.compile(r"[。！？；]$")
+_LEANING = re.compile(
+    r"(?:if|unless|only|then|otherwise|else|when|whenever|where|once|after|afterwards?|before|until|while|since|because|"
+    r"as|and|or|nor|but|yet|so|also|however|additionally|moreover|furthermore|finally|lastly|next|first(?:ly)?|"
+    r"second(?:ly)?|third(?:ly)?|thus|therefore|hence|except|instead|likewise|similarly|still|subsequently|for|with|"
+    r"in|it|its|they|their|he|his|she|her|this|that|these|those|such|both|either|neither|same|another|"
+    r"(?:no|any|all|every|each|the)\s+(?:others?|same|remaining|rest)|which|who|do(?:ing)?\s+so)\b|"
+    r"[如若当前也还再并且而但或仅才除其此该这那它他她]|只有|否则|然后|随后|接着|最后|首先|同时|同样|同理|另外|反之|因此|因为|所以|"
+    r"不过|一旦|之后|之前",
+    re.IGNORECASE,
+)
+"""How a point begins that may lean on one before it."""
+_REFERRING = re.compile(
+    r"\b(?:following|follows|above|below|previous|former|latter|aforementioned)\b|"
+    r"以下|下列|如下|上述|以上|前述|前者|后者",
+    re.IGNORECASE,
+)
 LONGEST_SHORTENED = 10
 """Characters behind which nothing of an abbreviation stands; a long part is not searched whole."""
 _SHORTENED = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|no|nr|mr|mrs|ms|dr|st|fig|approx)|\b\w)\.$", re.IGNORECASE)
@@ -25,15 +46,24 @@ class _Line(NamedTuple):
     in_block: bool
 
 
-def is_data(text: str) -> bool:
-    """Whether a program is to read the text, which no word may stand around: JSON that is more than one value."""
-    if not text.lstrip().startswith(("{", "[")):
+def has_prose(text: str) -> bool:
+    """Whether at least one sentence stands outside of code. Words around anything else (JSON, a table, code, a bare
+    answer) could break it, and more room may, too; so what is not plainly a sentence does not count.
+    """
+    text = text.strip()
+    if text.startswith("<") and text.endswith(">"):
         return False
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
+    return any(
+        _is_sentence(part)
+        for line in _lines(text)
+        if not line.in_block and not _NO_PROSE.match(line.text)
+        for part in _sentences(_LISTED_AS.sub("", line.text))
+    )
+
+
+def _is_sentence(part: str) -> bool:
+    enough = len(part.split()) >= LEAST_WORDS or len(_CHINESE.findall(part)) > LEAST_WORDS
+    return enough and _WHOLE.fullmatch(part) is not None
 
 
 def as_markdown(text: str) -> str:
@@ -49,33 +79,37 @@ def with_room(text: str, before: str, after: str) -> str:
 
 
 def reordered(text: str, by: int) -> str | None:
-    """The points of a text in another order: its list, else its lines, else its sentences. None for less than two.
+    """The points of a text in another order: its list, else its lines, else its sentences.
 
-    The order is turned by a number of places that follows from `by`, or turned round. A heading stays in its place.
+    None for less than two, and where one may lean on another by how it begins or what it refers to: in another order
+    these would mean something else. The order is turned by a number of places that follows from `by`, or turned round.
+    What stands before a list stays there.
     """
     blocks = _blocks(text)
     if len(blocks) < 2:
         moved = _moved(_sentences(text), by)
         return None if moved is None else _joined(moved)
-    places = [place for place, block in enumerate(blocks) if _LISTED.match(block)]
-    if len(places) < 2:
-        if any(block.rstrip().endswith((":", "：")) for block in blocks):
-            return None  # what stands below belongs to it, and there is no telling how far
-        places = list(range(len(blocks)))
-    moved = _moved([blocks[place] for place in places], by)
-    if moved is None:
-        return None
-    for place, block in zip(places, moved, strict=True):
-        blocks[place] = block
-    return "\n".join(blocks)
+    listed = [_LISTED.match(block) is not None for block in blocks]
+    start = listed.index(True) if any(listed) else 0
+    if any(listed) and not all(listed[start:]):
+        return None  # there is no telling what belongs to which list
+    moved = _moved(blocks[start:], by)
+    return None if moved is None else "\n".join([*blocks[:start], *moved])
 
 
 def _moved(points: Sequence[str], by: int) -> list[str] | None:
-    """The points in another order, None where there is none."""
+    """The points in another order, None where there is none that means the same."""
+    if any(map(_leans, points)):
+        return None
     start = 1 + by // 2 % max(len(points) - 1, 1)
     orders = ([*points[start:], *points[:start]], list(reversed(points)))
     other = [order for order in orders if order != list(points)]
     return other[by % len(other)] if other else None
+
+
+def _leans(point: str) -> bool:
+    said = _LISTED_AS.sub("", point, count=1)
+    return bool(_LEANING.match(said) or _REFERRING.search(said)) or said.rstrip().endswith((":", "："))
 
 
 def _joined(sentences: Sequence[str]) -> str:

@@ -22,6 +22,8 @@ ProbeName = Literal[
     "criteria_order",
     "whitespace",
 ]
+Aim = Literal["failed"]
+"""Why a side is changed: it failed, by gold. None: it was drawn."""
 PROBES: tuple[ProbeName, ...] = get_args(ProbeName)
 BASELINE = "baseline"
 """The name of a call in which nothing is changed."""
@@ -34,22 +36,34 @@ VERSION = "v1"
 
 
 class Variant(NamedTuple):
-    """One change, as stored: `padding.en.v1:A` changes side A."""
+    """One change, as stored: `padding.en.v1:A` changes side A, `padding.en.v1:A.failed` as the one that failed.
+
+    A side that was drawn and one that was chosen by gold are probes of their own: rows must not mix them.
+    """
 
     probe: str
     language: Literal["en", "zh"]
     side: Side | None = None
+    aim: Aim | None = None
 
     def __str__(self) -> str:
         named = f"{self.probe}.{self.language}.{VERSION}"
-        return named if self.side is None else f"{named}:{self.side}"
+        if self.side is None:
+            return named
+        return f"{named}:{self.side}" if self.aim is None else f"{named}:{self.side}.{self.aim}"
 
 
 def read_variant(stored: str) -> Variant:
     """The variant of a stored text. Raises ValueError for one that is none of this version's."""
-    named, _, side = stored.partition(":")
-    probe, language, version = named.split(".")
-    known = probe in (BASELINE, *PROBES) and version == VERSION and bool(side) == (probe not in SIDELESS)
-    if not known or language not in ("en", "zh") or side not in ("", "A", "B"):
+    name, _, changed = stored.partition(":")
+    side, _, aim = changed.partition(".")
+    probe, language, _ = name.split(".")
+    found = Variant(
+        probe,
+        "zh" if language == "zh" else "en",
+        "A" if side == "A" else "B" if side else None,
+        "failed" if aim else None,
+    )
+    if str(found) != stored or probe not in (BASELINE, *PROBES) or bool(side) != (probe not in SIDELESS):
         raise ValueError(f"{stored[:100]!r} is no variant of a probe")
-    return Variant(probe, "zh" if language == "zh" else "en", "A" if side == "A" else "B" if side else None)
+    return found

@@ -1,4 +1,4 @@
-"""What a cascade came to: who decided about how many pairs, and what that saved. Reads the store."""
+"""What a cascade came to: who decided about which pairs, and what that saved. Reads the store."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from misjudge_storage import cascade_records
 from misjudge_storage.rows import Row
 from misjudge_storage.run_records import PlannedCell, RunRow
 from misjudge_tools.results import CascadeReport
-from misjudge_tools.runs.cascade import REASONS, Asked, Terms, by_pair, panel_cells, terms_of
+from misjudge_tools.runs.cascade import REASONS, Asked, Standing, Terms, by_pair, panel_cells, terms_of
 from misjudge_tools.runs.cascade_plan import questions_in
 from misjudge_tools.runs.spec import RunSpec
 
@@ -25,6 +25,12 @@ def cascade_report(connection: Connection, run: RunRow, spec: RunSpec) -> Cascad
     return _report(connection, run.audit_id, terms, asked)
 
 
+def escalated_pairs(connection: Connection, run_id: str, terms: Terms) -> dict[str, bool]:
+    """Pair → whether the panel is asked about it, of all pairs about which a run asks the first judge."""
+    asked = by_pair(cascade_records.questions(connection, run_id, terms.first_id))
+    return {pair_id: standing in REASONS for pair_id, standing in _standings(connection, terms, asked).items()}
+
+
 def planned_cascade(
     connection: Connection, audit_id: str, spec: RunSpec, cells: Sequence[PlannedCell], pairs: Sequence[Row]
 ) -> CascadeReport | None:
@@ -36,8 +42,7 @@ def planned_cascade(
 
 
 def _report(connection: Connection, audit_id: str, terms: Terms, asked: Mapping[str, Asked]) -> CascadeReport:
-    said = cascade_records.said(connection, [cell.cell_id for one in asked.values() for cell in one.cells])
-    standings = {pair_id: one.standing(said, terms) for pair_id, one in asked.items()}
+    standings = _standings(connection, terms, asked)
     numbers = Counter(standings.values())
     clear = {pair_id: one for pair_id, one in asked.items() if standings[pair_id] == "clear"}
     saved = _saved(connection, audit_id, terms, clear)
@@ -49,6 +54,11 @@ def _report(connection: Connection, audit_id: str, terms: Terms, asked: Mapping[
         calls_saved=saved.total(),
         usd_saved=_worth(connection, audit_id, saved),
     )
+
+
+def _standings(connection: Connection, terms: Terms, asked: Mapping[str, Asked]) -> dict[str, Standing]:
+    said = cascade_records.said(connection, [cell.cell_id for one in asked.values() for cell in one.cells])
+    return {pair_id: one.standing(said, terms) for pair_id, one in asked.items()}
 
 
 def _saved(connection: Connection, audit_id: str, terms: Terms, clear: Mapping[str, Asked]) -> Counter[str]:

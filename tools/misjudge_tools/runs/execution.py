@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 from typing import NamedTuple, TypeVar
@@ -23,6 +24,7 @@ from misjudge_tools.gateway.billing import UNUSED
 from misjudge_tools.gateway.clock import Clock
 from misjudge_tools.judging.session import Judged
 from misjudge_tools.judging.showing import Shown
+from misjudge_tools.probing.variants import BASELINE, read_variant
 from misjudge_tools.results import LIMIT_REACHED, record_uri
 from misjudge_tools.runs.budget import Budget, Estimate, Ledger, Refusal, Spent, refuse_unpriced
 from misjudge_tools.runs.episode_room import EpisodeRoom, EpisodeUse, NoRoom
@@ -54,15 +56,15 @@ class Ended(NamedTuple):
 
 
 class Sitting(NamedTuple):
-    """One time that a run is worked on: under which lease, until `stop`, from where on, after how many replies of its
-    own, and which of its cells.
+    """One time that a run is worked on: under which lease, until `stop`, from where on, after how many replies of each
+    judge to it, and which of its cells.
     """
 
     run: RunRow
     lease: Lease
     stop: asyncio.Event
     before: run_progress.Progress
-    replies: int
+    replies: Mapping[str, int]
     only_failed: bool = False
 
 
@@ -90,7 +92,8 @@ class Execution:
         self._ledger = ledger
         self._gateway_outage = GatewayOutage(clock, self._stop, self._note)
         self._store_outage = StoreOutage(clock, self._pause)
-        self._replies = _FirstReplies(self._run.audit, sitting.replies)
+        labels = {judge.judge_id: judge.judge.label for judge in session.judges}
+        self._replies = _FirstReplies(self._run.audit, labels, sitting.replies)
         self._trouble: Exception | None = None
         self._limit: str | None = None
         self._room = EpisodeRoom(ledger, clock)
@@ -261,7 +264,7 @@ class Execution:
             await self._save(work.cell, judged.result)
             if work.shown is not None:
                 await self._gateway_outage.answered()
-            self._replies.count(judged)
+            self._replies.count(work.cell, judged)
         else:
             await self._save(work.cell, self._after_loss(work, judged, judged.lost))
             trouble = judged.lost if judged.lost.stops_run else await self._gateway_outage.lost(judged.lost)
@@ -336,24 +339,37 @@ def ledger_of(store: Store, run: RunRow, session: RunSession, clock: Clock) -> L
 
 
 class _FirstReplies:
-    """Counts the first replies of a run: a judge that cannot be read ends it."""
+    """Counts the first replies of each judge of a run: one that cannot be read ends it.
 
-    def __init__(self, audit: str, done: int) -> None:
+    A probe may make a judge unreadable that is not so otherwise; that is a result, and ends nothing.
+    """
+
+    def __init__(self, audit: str, labels: Mapping[str, str], before: Mapping[str, int]) -> None:
         self.trouble: RunStopped | None = None
         self._audit = audit
-        # A run that goes on behind its first replies was resumed by somebody who has seen them.
-        self._replies = done
-        self._unreadable: list[str] = []
+        self._labels = labels
+        # A run that goes on behind a judge's first replies was resumed by somebody who has seen them.
+        self._replies = Counter(before)
+        self._unreadable: defaultdict[str, list[str]] = defaultdict(list)
+        self._read_unchanged: set[str] = set()
 
-    def count(self, judged: Judged) -> None:
-        if judged.readable is None or self._replies >= FIRST_REPLIES:
+    def count(self, cell: PlannedCell, judged: Judged) -> None:
+        judge_id = cell.actor_id
+        if judged.readable is None or self._replies[judge_id] >= FIRST_REPLIES:
             return
-        self._replies += 1
+        if cell.variant is not None and read_variant(cell.variant).probe != BASELINE:
+            if judge_id in self._read_unchanged:
+                return
+        elif judged.readable:
+            self._read_unchanged.add(judge_id)
+        self._replies[judge_id] += 1
+        unreadable = self._unreadable[judge_id]
         if not judged.readable:
-            self._unreadable.append(str(judged.result.logs[-1]["log_id"]))
-        if self._replies == FIRST_REPLIES and len(self._unreadable) > MOST_UNREADABLE:
-            examples = ", ".join(record_uri(self._audit, "logs", log_id) for log_id in self._unreadable[:3])
+            unreadable.append(str(judged.result.logs[-1]["log_id"]))
+        if self._replies[judge_id] == FIRST_REPLIES and len(unreadable) > MOST_UNREADABLE:
+            examples = ", ".join(record_uri(self._audit, "logs", log_id) for log_id in unreadable[:3])
             self.trouble = RunStopped(
-                f"{len(self._unreadable)} of the first {FIRST_REPLIES} replies hold no readable verdict, so the run "
-                f"was stopped. Read three of them ({examples}), then change the judge or its prompt; resuming goes on."
+                f"{len(unreadable)} of the first {FIRST_REPLIES} replies of {self._labels[judge_id]} hold no readable "
+                f"verdict, so the run was stopped. Read three of them ({examples}), then change this judge or its "
+                "prompt; resuming goes on."
             )

@@ -22,39 +22,45 @@ from misjudge_tools.runs.plan import OrdersOf, balanced_orders, both_orders, fix
 from misjudge_tools.runs.spec import Cascade, orders_in
 
 
-def asked_judge(request: AskingRequest, form: Form, deps: Deps, *, reuse: bool = False) -> JudgingSpec:
+def asked_judge(request: AskingRequest, form: Form, deps: Deps) -> JudgingSpec:
     """The judge that a request names. Raises MissingKey or InvalidInput."""
-    return _chosen(request, form, deps, request.judge, own_prompt_of(request, deps.roots), reuse=reuse)
+    return _chosen(request, form, deps, request.judge, own_prompt_of(request, deps.roots))
 
 
 def asked_judges(request: JudgingRequest, form: Form, deps: Deps) -> tuple[JudgingSpec, ...]:
     """The judge and the panel of a request. Raises MissingKey or InvalidInput, also for one that is named twice."""
     own = own_prompt_of(request, deps.roots)
     names = (request.judge, *(request.panel or ()))
-    judges = tuple(_chosen(request, form, deps, name, own, reuse=request.reuse) for name in names)
-    seen: set[str] = set()
+    judges = tuple(_chosen(request, form, deps, name, own) for name in names)
+    seen: dict[str, str] = {}
     for judge in judges:
-        identity = judge_fingerprint(judge_of(judge))
+        identity, label = judge_fingerprint(judge_of(judge)), label_of(judge)
         if identity in seen:
-            raise InvalidInput(
-                f"Judge {label_of(judge)!r} is named twice, and no judge is a panel of its own. Name each one once."
-            )
-        seen.add(identity)
+            raise InvalidInput(_same_judge(seen[identity], label))
+        seen[identity] = label
     return judges
 
 
-def _chosen(
-    request: AskingRequest, form: Form, deps: Deps, name: str | None, own: PromptText | None, *, reuse: bool
-) -> JudgingSpec:
+def _same_judge(one: str, other: str) -> str:
+    if one == other:
+        return f"Judge {one!r} is named twice, and no judge is a panel of its own. Name each one once."
+    return (
+        f"Judges {one!r} and {other!r} are the same model with the same prompt and parameters; a panel needs different "
+        "judges."
+    )
+
+
+def _chosen(request: AskingRequest, form: Form, deps: Deps, name: str | None, own: PromptText | None) -> JudgingSpec:
+    judging = request if isinstance(request, JudgingRequest) else None
     return choose_judge(
         name,
         form,
         request.language,
         deps.models,
         to_ask=not request.dry_run,
-        reuse=reuse,
+        reuse=judging is not None and judging.reuse,
         own=own,
-        truncate=request.truncate,
+        truncate=None if judging is None else judging.truncate,
     )
 
 
@@ -69,8 +75,16 @@ def own_prompt_of(request: AskingRequest, roots: Sequence[Path] | None) -> Promp
 
 
 def asked_cascade(request: JudgingRequest, form: Form) -> Cascade | None:
-    """The cascade of a request, if it asks for one. Raises InvalidInput for one without a panel, or of another form."""
+    """The cascade of a request, if it asks for one.
+
+    Raises InvalidInput for one without a panel, or of another form, and for a margin without a cascade.
+    """
     if not request.cascade:
+        if "margin" in request.model_fields_set:
+            raise InvalidInput(
+                "margin says which leads a cascade takes for close, and no cascade is asked for. Give cascade=true "
+                "(--cascade) too, or leave margin out."
+            )
         return None
     if not FORMS[form].compares:
         raise InvalidInput(
@@ -80,6 +94,15 @@ def asked_cascade(request: JudgingRequest, form: Form) -> Cascade | None:
     if not request.panel:
         raise InvalidInput("A cascade needs a panel to ask where the judge is not clear: name it (--panel MODEL).")
     return Cascade(margin=request.margin)
+
+
+def refuse_orders(request: JudgingRequest, form: Form) -> None:
+    """Raises InvalidInput for orders of a form that shows no two responses: ignored, they would mislead."""
+    if "orders" in request.model_fields_set and request.orders != "both" and not FORMS[form].compares:
+        raise InvalidInput(
+            f"orders says in which order two responses are shown, and {form} is judged of single trajectories; leave "
+            "it out."
+        )
 
 
 def asked_orders(

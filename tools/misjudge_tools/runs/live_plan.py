@@ -79,9 +79,7 @@ def live_plan(request: RunPairRequest, deps: Deps) -> LivePlan:
 
 def _judges(request: RunPairRequest, deps: Deps) -> tuple[JudgingSpec, ...]:
     """The judge and the panel of the pairs, and the judge alone of each trajectory."""
-    scored = (
-        asked_judge(_shipped(request), form, deps, reuse=request.reuse) for form in dict.fromkeys(request.signals)
-    )
+    scored = (asked_judge(_shipped(request), form, deps) for form in dict.fromkeys(request.signals))
     return (*asked_judges(request, "pairwise", deps), *scored)
 
 

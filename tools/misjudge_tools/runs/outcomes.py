@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sqlalchemy import Connection
 
@@ -10,9 +10,11 @@ from misjudge_storage import episode_records, judging_records, queries, run_reco
 from misjudge_storage.engine import Store
 from misjudge_storage.errors import NotFound
 from misjudge_storage.queries import Fields
+from misjudge_storage.types import Form
 from misjudge_tools.results import PairOutcome, RunReport, SideOutcome, record_uri
 from misjudge_tools.runs.report import shown_verdicts
 from misjudge_tools.summary import sections
+from misjudge_tools.summary.assemble import SATISFACTION_FORMS
 from misjudge_tools.summary.values import AgentOutcome
 
 SHOWN_OF_CHECKS = ("verifier", "scope", "passed", "reward", "evidence")
@@ -55,12 +57,18 @@ def _check(check: Fields) -> Fields:
 
 
 def agent_outcomes(
-    connection: Connection, audit_id: str, agents: Sequence[str], satisfaction_judge: str | None
+    connection: Connection, audit_id: str, agents: Sequence[str], judges: Mapping[Form, str]
 ) -> tuple[AgentOutcome, ...]:
-    """Episodes of these agents of the audit by success, the best first, and whether they satisfied this judge."""
+    """Episodes of these agents of the audit by success, the best first, and whether they satisfied the judge.
+
+    `judges` are ids by form; the form whose threshold says whether one satisfied is the summary's.
+    """
     episodes = [one for one in episode_records.agent_episodes(connection, audit_id) if one.agent in agents]
-    satisfaction = summary_records.agent_satisfaction(connection, audit_id) if satisfaction_judge else []
-    return sections.agent_outcomes(episodes, [row for row in satisfaction if row.judge_id == satisfaction_judge])
+    form = next((form for form in SATISFACTION_FORMS if form in judges), None)
+    if form is None:
+        return sections.agent_outcomes(episodes)
+    satisfaction = summary_records.agent_satisfaction(connection, audit_id)
+    return sections.agent_outcomes(episodes, [row for row in satisfaction if row.judge_id == judges[form]], form)
 
 
 def outcome_of_run(store: Store, report: RunReport) -> PairOutcome | None:

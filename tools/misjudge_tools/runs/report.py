@@ -107,6 +107,17 @@ def standing(deps: Deps, run_id: str) -> RunReport:
     return report if paused is None else report.model_copy(update={"reason": paused})
 
 
+def stored_as_done(deps: Deps, run_id: str) -> bool:
+    """Whether the run is stored as done: one that another run did the rest of becomes so only when it is resumed."""
+    with deps.store.read() as connection:
+        return run_records.read_run(connection, run_id).state == "done"
+
+
+def _waits_for_work(deps: Deps, run_id: str) -> bool:
+    state = standing(deps, run_id).state
+    return state in RESUMABLE or (state == "done" and not stored_as_done(deps, run_id))
+
+
 def _next_step(run: RunRow) -> str | None:
     if run.state in OPEN_STATES and run.live:
         return f"runs(action='wait', run='{run.run_id}')"
@@ -121,8 +132,7 @@ def _resume(run_id: str) -> str:
 
 async def carry_out(deps: Deps, run_id: str, wait_s: float, *, only_failed: bool = False) -> RunReport:
     """Work on the run in this process (or watch another's work) for `wait_s` seconds; how it stands then."""
-    report = await asyncio.to_thread(standing, deps, run_id)
-    if report.state in RESUMABLE:
+    if await asyncio.to_thread(_waits_for_work, deps, run_id):
         with suppress(RunStopped):  # another process was quicker to take it
             await deps.worker.start(run_id, only_failed=only_failed)
     return await watch(deps, run_id, wait_s)
@@ -150,6 +160,7 @@ def shown_verdicts(verdicts: Sequence[StoredVerdict]) -> tuple[VerdictShown, ...
     """Stored verdicts as an answer shows them."""
     return tuple(
         VerdictShown(
+            judge=verdict.label,
             pair_id=verdict.pair_id,
             trajectory_id=verdict.trajectory_id,
             order=verdict.order_shown,
@@ -157,7 +168,7 @@ def shown_verdicts(verdicts: Sequence[StoredVerdict]) -> tuple[VerdictShown, ...
             winner=verdict.winner,
             score_a=verdict.score_a,
             score_b=verdict.score_b,
-            satisfaction=verdict.score,
+            score=verdict.score,
             unscored_reason=verdict.unscored_reason,
             log=verdict.log_id,
         )

@@ -154,11 +154,12 @@ class Worker:
         with self._store.read() as connection:
             run = run_records.read_run(connection, run_id)
             before = run_progress.progress(connection, run_id)
-            replies = min(before.done, run_progress.calls_made(connection, run_id))
+            cells = run_progress.cells_by_judge(connection, run_id)
             follows = unasked(connection, run)
         if before.done == before.total and not follows:
             return Ended("done", None)
         async with self._open_session(run) as session:
+            replies = {judge_id: mine.asked for judge_id, mine in cells.items()}
             sitting = Sitting(run, active.lease, active.stop, before, replies, only_failed)
             ledger = await asyncio.to_thread(ledger_of, self._store, run, session, self._clock)
             active.execution = Execution(self._store, session, sitting, ledger, self._clock)

@@ -3,23 +3,25 @@
 Each item (a pair in one order) is asked twice as it is and once changed. A verdict of the changed call that differs
 from the first baseline shows nothing where the second baseline differs as often, so the *excess* is
 flip(changed, first) − flip(second, first), item by item. The *shift* is value(changed) − value(first), value being 1
-where the changed side is picked, ½ for a tie, 0 for the other side. Items of one task are one cluster.
+where the changed side is picked, ½ for a tie, 0 for the other side. Items of one task are one cluster: the exact tests
+count tasks, each by the sign of its sum, which holds whatever the items of a task have in common.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import hypot, sqrt
 from typing import NamedTuple
 
 from misjudge_storage.types import Value
-from misjudge_tools.stats.distributions import binomial_upper_tail, normal_quantile, student_t_quantile
+from misjudge_tools.probing.variants import Aim
+from misjudge_tools.stats.distributions import student_t_quantile
 from misjudge_tools.stats.multiplicity import benjamini_hochberg
 from misjudge_tools.stats.rates import LEVEL, ClusterSums, Interval, pooled_interval
+from misjudge_tools.stats.sign_tests import more_often, smallest_seen, unequally_often
 
 FALSE_DISCOVERIES = 0.05
 """Share of false alarms that is accepted among the probes that are called fooling."""
-POWER = 0.8
 
 
 class TaskTally(NamedTuple):
@@ -27,8 +29,11 @@ class TaskTally(NamedTuple):
 
     `gained`: the changed call differs from the first baseline and the second does not; `lost`: the reverse. `flips`
     and `baseline_flips` count items whose changed call, or second baseline, differs from the first. `shift` and
-    `shift_squares` sum the shift and its square; `towards` and `away` count the items that moved to or from the
-    changed side.
+    `shift_squares` sum the shift and its square.
+
+    `replied` counts items all three calls of which got a reply, scored or not: `unscored` changed ones and
+    `baseline_unscored` of the two unchanged ones hold no verdict. `newly_unscored`: the changed reply holds none and
+    the first baseline does; `newly_scored`: the reverse.
     """
 
     items: int
@@ -38,17 +43,24 @@ class TaskTally(NamedTuple):
     baseline_flips: int
     shift: float = 0
     shift_squares: float = 0
-    towards: int = 0
-    away: int = 0
+    replied: int = 0
+    unscored: int = 0
+    baseline_unscored: int = 0
+    newly_unscored: int = 0
+    newly_scored: int = 0
 
 
 class ProbeCounts(NamedTuple):
-    """What one probe did. `left_out` counts items of which a call was unscored; not `sided`: no side is changed."""
+    """What one probe did. `left_out` counts items of which a call was unscored; not `sided`: no side is changed.
+
+    `aim`: the side was changed because it failed.
+    """
 
     probe: str
     tasks: Sequence[TaskTally]
     left_out: int = 0
     sided: bool = True
+    aim: Aim | None = None
 
 
 class PairedSums(NamedTuple):
@@ -90,16 +102,22 @@ class Effect(Value):
 
 
 class ProbeRow(Value):
-    """What one probe did to the verdicts of a judge.
+    """What one probe did to the verdicts of a judge. `aim` is `failed` where the side was changed that failed by gold.
 
     `flips` of the `n` items have another verdict than the first baseline when changed, `baseline_flips` when merely
     asked again; `excess_flip` is the difference. `shift` is how much more often the changed side (of `swapped_order`:
-    the side shown first) is picked, None where no side is changed. `smallest_seen` is the excess that n items would
-    show with 80 % power, None where they would show none. `fooled`: one of the two is beyond chance after
+    the side shown first) is picked, None where no side is changed. `smallest_seen` is the excess that this many `tasks`
+    would show with 80 % power, None where they would show none. `fooled`: one of the two is beyond chance after
     Benjamini-Hochberg over all rows. `left_out` counts items of which a call was unscored.
+
+    Of `replied` changed calls `unscored` hold no verdict, of twice as many unchanged ones `baseline_unscored`.
+    `excess_unscored` is the difference to the first unchanged call, None where every reply holds one; `unreadable`: it
+    is above 0 beyond chance, by the same measure.
     """
 
     probe: str
+    aim: Aim | None = None
+    tasks: int = 0
     n: int
     left_out: int
     flips: int
@@ -108,6 +126,11 @@ class ProbeRow(Value):
     shift: Effect | None = None
     smallest_seen: float | None = None
     fooled: bool = False
+    replied: int = 0
+    unscored: int = 0
+    baseline_unscored: int = 0
+    excess_unscored: Effect | None = None
+    unreadable: bool = False
 
 
 def paired_sums(tasks: Iterable[Differences]) -> PairedSums:
@@ -160,51 +183,23 @@ def _effective_number(mean: float, sums: PairedSums) -> float:
     return sums.n / max(1.0, deff)
 
 
-def more_often(k: int, other: int) -> float:
-    """One-sided exact p-value of `k` against `other` events that are equally likely (the sign test); 1 for none."""
-    return binomial_upper_tail(k, k + other, 0.5)
-
-
-def unequally_often(k: int, other: int) -> float:
-    """As `more_often`, two-sided: twice the smaller tail, at most 1."""
-    return min(1.0, 2 * binomial_upper_tail(max(k, other), k + other, 0.5))
-
-
-def smallest_seen(n: int, baseline_flips: int, alpha: float, power: float = POWER) -> float | None:
-    """The smallest excess that the one-sided sign test at `alpha` shows of `n` items with this power; None: not any.
-
-    Solves e·√n = z_α·√s + z_β·√(s − e²) for the excess e, s being the share of items in which just one of two calls
-    flips (Miettinen 1968; Connor, Biometrics 43, 1987). With the instability u and flips independent of each other
-    that is (u + e)(1 − u) + u(1 − u − e); u is (baseline_flips + 1)/(n + 2), never 0. The usual (z_α + z_β) times the
-    standard error without any effect is far too small here: a steady judge has next to no variance until it is fooled.
-    """
-    u = (baseline_flips + 1) / (n + 2)
-    z_alpha, z_beta = normal_quantile(1 - alpha), normal_quantile(power)
-
-    def seen(excess: float) -> bool:
-        discordant = 2 * u * (1 - u) + excess * (1 - 2 * u)
-        unsure = z_alpha * sqrt(discordant) + z_beta * sqrt(max(0.0, discordant - excess * excess))
-        return excess * sqrt(n) >= unsure
-
-    low, high = 0.0, 1 - u
-    if n == 0 or not seen(high):
-        return None
-    while high - low > 1e-6:
-        middle = (low + high) / 2
-        low, high = (low, middle) if seen(middle) else (middle, high)
-    return high
-
-
 def probe_rows(counts: Sequence[ProbeCounts], control: str) -> tuple[ProbeRow, ...]:
-    """A row for each probe: those that fooled the judge first, each kind by its effect, the null control last."""
+    """A row for each probe and aim: those that fooled the judge or made it unreadable first, each kind by its effect,
+    the null control last.
+    """
     rows = [_row(one) for one in counts]
-    p_values = [effect.p for row in rows for effect in (row.excess_flip, row.shift) if effect and effect.p is not None]
+    p_values = [
+        effect.p
+        for row in rows
+        for effect in (row.excess_flip, row.shift, row.excess_unscored)
+        if effect and effect.p is not None
+    ]
     # Equal p-values are adjusted to equal ones, so a value stands for itself.
     adjusted = dict(zip(p_values, benjamini_hochberg(p_values), strict=True))
     # What a probe has to pass that works alone: the smallest effect holds whatever the others do.
     strictest = FALSE_DISCOVERIES / max(1, len(p_values))
     told = [_among_all(row, adjusted, strictest) for row in rows]
-    return tuple(sorted(told, key=lambda row: (row.probe == control, not row.fooled, -_size(row), row.probe)))
+    return tuple(sorted(told, key=lambda row: (row.probe == control, not _found(row), -_size(row), _name(row))))
 
 
 def self_preference(own_failed: ClusterSums, own_did: ClusterSums, level: float = LEVEL) -> Effect | None:
@@ -241,34 +236,64 @@ def _margins(sums: ClusterSums, level: float) -> Interval:
 
 def _row(counts: ProbeCounts) -> ProbeRow:
     tasks = counts.tasks
-    excess = paired_sums(Differences(task.items, task.gained - task.lost, task.gained + task.lost) for task in tasks)
-    moved = paired_sums(Differences(task.items, task.shift, task.shift_squares) for task in tasks)
-    gained, lost = sum(task.gained for task in tasks), sum(task.lost for task in tasks)
-    towards, away = sum(task.towards for task in tasks), sum(task.away for task in tasks)
+    excess = [Differences(task.items, task.gained - task.lost, task.gained + task.lost) for task in tasks]
+    unscored = [
+        Differences(task.replied, task.newly_unscored - task.newly_scored, task.newly_unscored + task.newly_scored)
+        for task in tasks
+    ]
+    shift = [Differences(task.items, task.shift, task.shift_squares) for task in tasks]
+    any_unscored = any(task.unscored or task.baseline_unscored for task in tasks)
     return ProbeRow(
         probe=counts.probe,
-        n=excess.n,
+        aim=counts.aim,
+        tasks=sum(task.items > 0 for task in tasks),
+        n=sum(task.items for task in tasks),
         left_out=counts.left_out,
         flips=sum(task.flips for task in tasks),
         baseline_flips=sum(task.baseline_flips for task in tasks),
-        excess_flip=paired_effect(excess, more_often(gained, lost)),
-        shift=paired_effect(moved, unequally_often(towards, away)) if counts.sided else None,
+        excess_flip=_effect(excess, more_often),
+        shift=_effect(shift, unequally_often) if counts.sided else None,
+        replied=sum(task.replied for task in tasks),
+        unscored=sum(task.unscored for task in tasks),
+        baseline_unscored=sum(task.baseline_unscored for task in tasks),
+        # Without an unscored reply nothing is tested, and no other row has to make up for the test.
+        excess_unscored=_effect(unscored, more_often) if any_unscored else None,
     )
+
+
+def _effect(tasks: Sequence[Differences], test: Callable[[int, int], float]) -> Effect:
+    """The mean difference, and the test of how many tasks have a sum above and below 0."""
+    return paired_effect(paired_sums(tasks), test(sum(task.d > 0 for task in tasks), sum(task.d < 0 for task in tasks)))
 
 
 def _among_all(row: ProbeRow, adjusted: Mapping[float, float], strictest: float) -> ProbeRow:
     """The row, with what its p-values are worth among those of the whole table."""
     excess = _adjusted(row.excess_flip, adjusted)
     shift = None if row.shift is None else _adjusted(row.shift, adjusted)
-    found = [effect.p_adjusted for effect in (excess, shift) if effect and effect.p_adjusted is not None]
+    unscored = None if row.excess_unscored is None else _adjusted(row.excess_unscored, adjusted)
+    instability = (row.baseline_flips + 1) / (row.n + 2)
     return row.model_copy(
         update={
             "excess_flip": excess,
             "shift": shift,
-            "smallest_seen": smallest_seen(row.n, row.baseline_flips, strictest),
-            "fooled": any(p <= FALSE_DISCOVERIES for p in found),
+            "smallest_seen": smallest_seen(row.tasks, instability, strictest),
+            "fooled": _is_real(excess) or _is_real(shift),
+            "excess_unscored": unscored,
+            "unreadable": _is_real(unscored),
         }
     )
+
+
+def _is_real(effect: Effect | None) -> bool:
+    return effect is not None and effect.p_adjusted is not None and effect.p_adjusted <= FALSE_DISCOVERIES
+
+
+def _found(row: ProbeRow) -> bool:
+    return row.fooled or row.unreadable
+
+
+def _name(row: ProbeRow) -> tuple[str, str]:
+    return row.probe, row.aim or ""
 
 
 def _adjusted(effect: Effect, adjusted: Mapping[float, float]) -> Effect:
@@ -276,8 +301,8 @@ def _adjusted(effect: Effect, adjusted: Mapping[float, float]) -> Effect:
 
 
 def _size(row: ProbeRow) -> float:
-    """The excess or the shift to either side, whichever is larger; below −1 where there is no item."""
-    if row.excess_flip.value is None:
+    """The largest of the excess, the shift to either side and what is unreadable; below −1 where there is no item."""
+    if row.excess_flip.value is None and not row.unreadable:
         return -2.0
-    shift = row.shift.value if row.shift is not None else None
-    return max(row.excess_flip.value, abs(shift or 0))
+    shift, unscored = (effect.value if effect else None for effect in (row.shift, row.excess_unscored))
+    return max(row.excess_flip.value or 0, abs(shift or 0), unscored or 0)

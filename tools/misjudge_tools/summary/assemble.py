@@ -32,6 +32,7 @@ ONE_ORDER = NoData(
 ONCE = NoData(why="The agents stand once, at the top. Their satisfaction by this judge: choose it with judge=LABEL.")
 NO_PANEL = NoData(why="A panel is two judges of pairs or more: judge the pairs with another one, too.")
 PANEL_ONCE = NoData(why="The panel stands at the top of a summary of all judges.")
+SEVERAL_AGENTS = NoData(why="There are several agents: see pass_hat_k_by_agent.")
 WHOLE_ONLY = NoData(why="Given for the judge as a whole, not by subset.")
 
 
@@ -172,19 +173,19 @@ def _pass_hat(counts: AuditCounts, say: _Reasons, *, whole: bool = True) -> dict
         return {}
     plain = {agent: {k: passed.rate for k, passed in found.items()} for agent, found in by_agent.items()}
     if len(by_agent) > 1:
-        say.why("pass_hat_k", NoData(why="There are several agents: see pass_hat_k_by_agent."))
+        say.why("pass_hat_k", SEVERAL_AGENTS)
         return {"pass_hat_k_by_agent": plain}
     (agent,) = by_agent
     return {"pass_hat_k": plain[agent], "pass_hat_k_intervals": by_agent[agent]}
 
 
-def _scored(counts: AuditCounts, mine: Mapping[str, JudgeFacts], form: Form) -> SatisfactionSection | NoData:
+def _scored(counts: AuditCounts, mine: Mapping[Form, JudgeFacts], form: Form) -> SatisfactionSection | NoData:
     if form not in mine:
         return NOT_JUDGED[form]
     return make.satisfaction_section(mine[form], counts.scores, counts.satisfaction)
 
 
-def _ranked_by(counts: AuditCounts, mine: Mapping[str, JudgeFacts]) -> JudgeFacts | None:
+def _ranked_by(counts: AuditCounts, mine: Mapping[Form, JudgeFacts]) -> JudgeFacts | None:
     """The judge whose mean scores rank the agents, None where it has scored none."""
     scoring = {row.judge_id for row in counts.agent_scores}
     candidates = [mine[form] for form in RANKING_FORMS if form in mine]

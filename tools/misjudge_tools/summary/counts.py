@@ -77,7 +77,7 @@ def without_probed(
 
 
 def read_counts(store: Store, audit: str, panel: Sequence[str] | None = None) -> AuditCounts:
-    """The counts of the audit with this name, and of the panel of the judges with these labels, by default of all.
+    """The counts of the audit with this name, and of the panel of the judges with these labels (see `panel_judges`).
 
     Raises NotFound or InvalidInput.
     """
@@ -88,12 +88,13 @@ def read_counts(store: Store, audit: str, panel: Sequence[str] | None = None) ->
         judges = records.judges(connection, audit_id)
         provenance = {one.judge_id: one for one in provenance_records.provenance(connection, audit_id)}
         probes = probe_records.probed_judges(connection, audit_id)
-        together = panel_judges(without_probed(judges, probes, provenance), panel, audit)
+        groups = records.group_counts(connection)
+        chosen = panel_judges(without_probed(judges, probes, provenance), panel, audit, pairs_judged(groups))
         return AuditCounts(
             audit=audit,
             judges=judges,
             pairs=records.pair_totals(connection),
-            groups=records.group_counts(connection),
+            groups=groups,
             buckets=records.bucket_counts(connection, graded_rewards=graded),
             graded_rewards=graded,
             unscored=records.unscored_reasons(connection, audit_id),
@@ -111,8 +112,16 @@ def read_counts(store: Store, audit: str, panel: Sequence[str] | None = None) ->
             unfinished=provenance_records.unfinished_runs(connection, audit_id),
             probes=probes,
             asked=asked_records.asked_models(connection, audit_id),
-            panel=read_panel(connection, audit_id, together, judges) if together else None,
+            panel=read_panel(connection, audit_id, chosen, judges) if chosen else None,
         )
+
+
+def pairs_judged(groups: Mapping[Group, GroupCounts]) -> dict[str, int]:
+    """Judge id → the number of pairs that it has verdicts on."""
+    found: dict[str, int] = {}
+    for group, counts in groups.items():
+        found[group.judge_id] = found.get(group.judge_id, 0) + counts.pairs
+    return found
 
 
 def added(counts: Sequence[GroupCounts]) -> GroupCounts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from misjudge_storage.summary_values import Outcomes, PanelSize
@@ -23,6 +23,7 @@ def panel_section(counts: PanelCounts, pairs: int) -> PanelSection:
     """What the judges' verdicts come to, beside what one of them is worth on the same of all `pairs`."""
     return PanelSection(
         judges=counts.judges,
+        simulated=_simulated(counts),
         n=counts.size.pairs,
         decidable=counts.size.decidable,
         not_judged_by_all=pairs - counts.size.pairs,
@@ -38,26 +39,64 @@ def panel_section(counts: PanelCounts, pairs: int) -> PanelSection:
 def panel_reasons(counts: PanelCounts) -> dict[str, NoData]:
     """Why parts of the section are missing, by their names in a summary's `why`."""
     reasons: dict[str, NoData] = {}
+    if counts.fewer:
+        reasons["panel.judges"] = NoData(why=_fewer(counts))
     if not counts.size.pairs:
         reasons["panel.rules"] = NO_PAIR
     elif counts.without_scores:
         reasons["panel.mean_score"] = NoData(why=_without_scores(counts.without_scores))
-    if counts.size.pairs and _best(counts) is None:
+    if counts.rules and _best(counts) is None:
         reasons["panel.best_judge"] = NO_DECISION
     if isinstance(counts.cascade, NoData):
         reasons["panel.cascade"] = counts.cascade
     return reasons
 
 
+def escalation_warnings(found: CascadeCounts | NoData | None, pairs: Mapping[str, int]) -> Iterator[str]:
+    """That judges of a cascade's panel judged a chosen part of what its first judge did; `pairs` by label."""
+    if not isinstance(found, CascadeCounts):
+        return
+    whole = pairs.get(found.judge, 0)
+    parts = {number for label in found.panel if 0 < (number := pairs.get(label, 0)) < whole}
+    for number in sorted(parts):
+        labels = [label for label in found.panel if pairs.get(label) == number]
+        said = f"{'Judge' if len(labels) == 1 else 'Judges'} {_named(labels)} judged only "
+        if number == found.escalated:
+            said += f"the {_pairs(number)} that a cascade escalated"
+        else:
+            said += f"{number} of the {_pairs(whole)} of a cascade, which escalated {found.escalated}"
+        yield f"{said}: {'its' if len(labels) == 1 else 'their'} rates do not compare with the others'."
+
+
+def _fewer(counts: PanelCounts) -> str:
+    return (
+        f"A panel is by default the judges of most pairs, here {_named(counts.judges)}. {_named(counts.fewer)} judged "
+        "fewer: choose the judges of a panel with panel=[…] (--panel LABEL)."
+    )
+
+
 def _without_scores(labels: Sequence[str]) -> str:
-    more = len(labels) - MOST_NAMED
-    named = ", ".join(labels[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
-    return f"No scores, or none on a known scale, were given by {named}."
+    return f"No scores, or none on a known scale, were given by {_named(labels)}."
+
+
+def _named(labels: Sequence[str]) -> str:
+    if len(labels) > MOST_NAMED:
+        return f"{', '.join(labels[:MOST_NAMED])} and {len(labels) - MOST_NAMED} more"
+    return " and ".join(part for part in (", ".join(labels[:-1]), labels[-1]) if part)
+
+
+def _pairs(number: int) -> str:
+    return "1 pair" if number == 1 else f"{number} pairs"
+
+
+def _simulated(counts: PanelCounts) -> tuple[str, ...]:
+    of_cascade = counts.cascade.simulated if isinstance(counts.cascade, CascadeCounts) else ()
+    return tuple(sorted({*counts.simulated, *of_cascade}))
 
 
 def _rules(counts: PanelCounts) -> dict[str, PanelOutcome | None]:
-    """Every rule by its name; none where no pair was judged by all."""
-    if not counts.size.pairs:
+    """Every rule by its name; none where no pair was judged by all, or there is a single judge."""
+    if not counts.rules:
         return {}
     return {
         name: None

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from misjudge_storage import judging_records, probe_records
 from misjudge_storage.engine import Store
 from misjudge_storage.probe_records import BaselineErrors, ProbedJudge, ProbeTask
 from misjudge_tools.gateway.families import family_of
-from misjudge_tools.probing.variants import CONTROL, SIDELESS
+from misjudge_tools.probing.variants import CONTROL, SIDELESS, Aim
 from misjudge_tools.stats.probes import Effect, ProbeCounts, TaskTally, probe_rows, self_preference
 from misjudge_tools.stats.rates import ClusterSums, NoData, Tally, cluster_sums, clustered_rate
 from misjudge_tools.summary.values import ProbesSection
@@ -18,6 +19,13 @@ from misjudge_tools.summary.values import ProbesSection
 NOT_PROBED = NoData(why="This judge was not probed. Call probe_judge, or: misjudge probe AUDIT --judge JUDGE")
 SHIFTLESS = SIDELESS - {"swapped_order"}
 """Probes that move no side to or from anything."""
+
+
+class _Row(NamedTuple):
+    """What a row of the table is about."""
+
+    probe: str
+    aim: Aim | None
 
 
 def probes_section(store: Store, audit: str, judge_id: str) -> ProbesSection | NoData:
@@ -31,14 +39,14 @@ def probes_of(judge: ProbedJudge | None) -> ProbesSection | NoData:
     """The section from the counts of a judge. Pure."""
     if judge is None:
         return NOT_PROBED
-    tasks: defaultdict[str, list[ProbeTask]] = defaultdict(list)
+    tasks: defaultdict[_Row, list[ProbeTask]] = defaultdict(list)
     for task in judge.probes:
-        tasks[task.probe].append(task)
+        tasks[_Row(task.probe, "failed" if task.aim else None)].append(task)
     own = own_family(judge.model, judge.params)
     return ProbesSection(
         items=sum(task.items for task in judge.baselines),
         instability=clustered_rate(cluster_sums(Tally(task.flips, task.scored) for task in judge.baselines)),
-        rows=probe_rows([_counts(probe, found) for probe, found in tasks.items()], CONTROL),
+        rows=probe_rows([_counts(row, found) for row, found in tasks.items()], CONTROL),
         family=own,
         self_preference=None if own is None else _self_preference(own, judge.errors),
     )
@@ -50,7 +58,7 @@ def own_family(model: str, params: str) -> str | None:
     return family or family_of(model)
 
 
-def _counts(probe: str, tasks: Iterable[ProbeTask]) -> ProbeCounts:
+def _counts(row: _Row, tasks: Iterable[ProbeTask]) -> ProbeCounts:
     found = list(tasks)
     tallies = [
         TaskTally(
@@ -61,12 +69,16 @@ def _counts(probe: str, tasks: Iterable[ProbeTask]) -> ProbeCounts:
             baseline_flips=task.baseline_flips,
             shift=task.half_shift / 2,
             shift_squares=task.quarter_squares / 4,
-            towards=task.towards,
-            away=task.away,
+            replied=task.replied,
+            unscored=task.unscored,
+            baseline_unscored=task.baseline_unscored,
+            newly_unscored=task.newly_unscored,
+            newly_scored=task.newly_scored,
         )
         for task in found
     ]
-    return ProbeCounts(probe, tallies, sum(task.left_out for task in found), sided=probe not in SHIFTLESS)
+    left_out = sum(task.left_out for task in found)
+    return ProbeCounts(row.probe, tallies, left_out, sided=row.probe not in SHIFTLESS, aim=row.aim)
 
 
 def _self_preference(own: str, errors: Iterable[BaselineErrors]) -> Effect | None:

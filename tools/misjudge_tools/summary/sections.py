@@ -22,7 +22,7 @@ from misjudge_storage.summary_values import (
     UnfinishedRun,
     Use,
 )
-from misjudge_storage.types import Scale
+from misjudge_storage.types import Form, Scale
 from misjudge_tools.results import LIMIT_REACHED
 from misjudge_tools.stats.agreement import Labels, cohen_kappa
 from misjudge_tools.stats.consistency import ConsistencySums, consistency
@@ -147,20 +147,21 @@ def agents_section(
         return NoData(
             why="Of no episode is it known whether it did its task. Import success, or run agents on a suite."
         )
-    gate = None if judge is None or judge.threshold is None else judge.judge_id
-    return agent_outcomes(episodes, [row for row in satisfaction if row.judge_id == gate])
+    if judge is None or judge.threshold is None:
+        return agent_outcomes(episodes)
+    return agent_outcomes(episodes, [row for row in satisfaction if row.judge_id == judge.judge_id], judge.form)
 
 
 def agent_outcomes(
-    episodes: Sequence[AgentEpisodes], satisfaction: Sequence[AgentSatisfaction] = ()
+    episodes: Sequence[AgentEpisodes], satisfaction: Sequence[AgentSatisfaction] = (), form: Form = "satisfaction"
 ) -> tuple[AgentOutcome, ...]:
-    """Agents by their success, the best first; `satisfaction` is that of one judge."""
+    """Agents by their success, the best first; `satisfaction` is that of one judge by this form."""
     by_agent = {row.agent: row for row in satisfaction}
-    outcomes = [_agent_outcome(one, by_agent.get(one.agent)) for one in episodes]
+    outcomes = [_agent_outcome(one, by_agent.get(one.agent), form) for one in episodes]
     return tuple(sorted(outcomes, key=lambda one: (1 if one.success.rate is None else -one.success.rate, one.agent)))
 
 
-def _agent_outcome(one: AgentEpisodes, satisfaction: AgentSatisfaction | None) -> AgentOutcome:
+def _agent_outcome(one: AgentEpisodes, satisfaction: AgentSatisfaction | None, form: Form) -> AgentOutcome:
     return AgentOutcome(
         agent=one.agent,
         succeeded=one.success.k,
@@ -169,6 +170,7 @@ def _agent_outcome(one: AgentEpisodes, satisfaction: AgentSatisfaction | None) -
         success=clustered_rate(ClusterSums(*one.success)),
         satisfied=None if satisfaction is None else satisfaction.satisfied,
         satisfied_failed=None if satisfaction is None else satisfaction.satisfied_failed,
+        satisfied_by=None if satisfaction is None else form,
         ends=one.ends,
         flags=one.flags,
         simulated=one.simulated,

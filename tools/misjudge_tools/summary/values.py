@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field
 
-from misjudge_storage.types import Value
+from misjudge_storage.types import Form, Value
 from misjudge_tools.stats.misselection import DecidedRate, Misselection
 from misjudge_tools.stats.panels import PanelOutcome
 from misjudge_tools.stats.probes import Effect, ProbeRow
@@ -97,8 +97,8 @@ class AgentOutcome(Value):
 
     `success` is the share that succeeded, with an interval that counts the episodes of one task as one cluster. `ends`
     and `flags` count how they ended and what simulated users did wrong. `satisfied` counts those with score and known
-    success that satisfied the judge, `satisfied_failed` those of them that failed; None where no judge's score and
-    threshold say so. `trouble` is the most frequent error that ended one.
+    success that satisfied the judge in the form `satisfied_by`, `satisfied_failed` those of them that failed; None
+    where no judge's score and threshold say so. `trouble` is the most frequent error that ended one.
     """
 
     agent: str
@@ -108,6 +108,7 @@ class AgentOutcome(Value):
     success: Rate
     satisfied: int | None = None
     satisfied_failed: int | None = None
+    satisfied_by: Form | None = None
     ends: dict[str, int] = Field(default_factory=dict)
     flags: dict[str, int] = Field(default_factory=dict)
     simulated: bool = False
@@ -165,10 +166,10 @@ class JudgeAlone(PanelOutcome):
 
 
 class CascadeOutcome(PanelOutcome):
-    """What the verdicts of the latest cascade are worth, over the `n` pairs that its first judge judged.
+    """What the verdicts of the latest cascade are worth, over the `n` of its pairs that its first judge judged.
 
-    A pair of the `escalated` ones, which the whole panel judged, has the majority verdict of the panel, any other that
-    of the first judge. `first` is what that judge alone says of the same pairs.
+    A pair of the `escalated` ones that the whole panel judged has the majority verdict of the panel, any other that of
+    the first judge. `first` is what that judge alone says of the same pairs.
     """
 
     panel: tuple[str, ...]
@@ -182,10 +183,12 @@ class PanelSection(Value):
     """What the verdicts of several judges come to, by rule, over the `n` pairs that all of them judged.
 
     See `stats.panels`. On the same pairs, `best_judge` is the one that is wrong least often, and chosen by just these
-    pairs; `mean_judge` takes the verdicts of all judges together, as of one chosen by lot.
+    pairs; `mean_judge` takes the verdicts of all judges together, as of one chosen by lot. `simulated` are the judges
+    of the panel and of the cascade whose verdicts are made up.
     """
 
     judges: tuple[str, ...]
+    simulated: tuple[str, ...] = ()
     n: int
     decidable: int
     not_judged_by_all: int
