@@ -93,7 +93,8 @@ def print_agents(agents: Sequence[AgentOutcome], title: str | None = None) -> No
 
 
 def _satisfied_by(agents: Sequence[AgentOutcome]) -> str:
-    form: Form = next((one.satisfied_by for one in agents if one.satisfied_by), "satisfaction")
+    stated: list[Form] = [one.satisfied_by for one in agents if one.satisfied_by]
+    form = stated[0] if stated else "satisfaction"
     return SATISFIED[form] if form == "satisfaction" else f"{form} {SATISFIED[form]}"
 
 

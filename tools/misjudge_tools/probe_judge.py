@@ -76,7 +76,7 @@ async def probe_judge(request: ProbeRequest, deps: Deps) -> ProbeResult:
 
 def _plan(request: ProbeRequest, deps: Deps) -> _Probing:
     spec = asked_judge(request, "pairwise", deps)
-    probes = [probe for probe in PROBES if request.probes is None or probe in request.probes]
+    probes: list[ProbeName] = [probe for probe in PROBES if request.probes is None or probe in request.probes]
     with deps.store.read() as connection:
         audit = judging_records.read_audit(connection, request.audit)
         there = _pairs(request, connection, audit)

@@ -20,7 +20,7 @@ from typing import Literal, NamedTuple
 
 from misjudge_storage.errors import InvalidInput
 from misjudge_storage.hashing import template_hash
-from misjudge_storage.types import Value
+from misjudge_storage.types import Form, Value
 from misjudge_tools.judging.forms import FORMS
 from misjudge_tools.profiles import PromptText
 
@@ -111,9 +111,10 @@ def own_prompt(name: PromptName, language: Language, own: PromptText) -> PromptT
 
 def _refuse_other_form(name: PromptName, own: PromptText) -> None:
     """Raises InvalidInput for a prompt of pairs that is to score one response, and the other way round."""
-    form = next((form for form, spec in FORMS.items() if spec.prompt == name), None)
-    if form is None:
+    forms: list[Form] = [form for form, spec in FORMS.items() if spec.prompt == name]
+    if not forms:
         return
+    form = forms[0]
     compares = FORMS[form].compares
     mine, others = (OF_PAIRS, OF_ONE) if compares else (OF_ONE, OF_PAIRS)
     used = _variables(_DOUBLED.sub(r"{\1}", own.text))

@@ -64,9 +64,10 @@ def agent_outcomes(
     `judges` are ids by form; the form whose threshold says whether one satisfied is the summary's.
     """
     episodes = [one for one in episode_records.agent_episodes(connection, audit_id) if one.agent in agents]
-    form = next((form for form in SATISFACTION_FORMS if form in judges), None)
-    if form is None:
+    forms: list[Form] = [form for form in SATISFACTION_FORMS if form in judges]
+    if not forms:
         return sections.agent_outcomes(episodes)
+    form = forms[0]
     satisfaction = summary_records.agent_satisfaction(connection, audit_id)
     return sections.agent_outcomes(episodes, [row for row in satisfaction if row.judge_id == judges[form]], form)
 

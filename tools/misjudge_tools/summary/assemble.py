@@ -72,7 +72,7 @@ def judge_sections(counts: AuditCounts, entry: Entry, *, beside: bool = False) -
 
     `beside`: it is one of several that stand side by side, and what belongs to the audit stands above them.
     """
-    mine = {judge.form: judge for judge in counts.judges if judge.label == entry.judge}
+    mine: dict[Form, JudgeFacts] = {judge.form: judge for judge in counts.judges if judge.label == entry.judge}
     paired = mine.get("pairwise")
     satisfied_by = next((mine[form] for form in SATISFACTION_FORMS if form in mine), None)
     ids = {judge.judge_id for judge in mine.values()}
