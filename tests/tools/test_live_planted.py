@@ -159,7 +159,7 @@ def politer(a: str, b: str) -> str:
     shown = "\n".join(fence(f"RESPONSE {label}", FENCE, text).text for label, text in (("A", a), ("B", b)))
     turns = (ChatTurn(role="system", content="Judge."), ChatTurn(role="user", content=shown))
     both = dict.fromkeys(map(template_hash, (a, b)), Truth(success=True))
-    return str(json.loads(simulated_reply(SimulatedBias(politeness=1.0), both, "m", turns))["winner"])
+    return str(json.loads(simulated_reply(SimulatedBias(politeness=1.0), both, "m", turns, as_json=True))["winner"])
 
 
 def wrong_by(bias: SimulatedBias, right: str, polite: str, noise: float) -> float:
