@@ -11,7 +11,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from misjudge_server.settings import Settings
-from misjudge_storage.types import Form, Value
+from misjudge_storage.types import AskedForm, Value
 from misjudge_tools.episodes.settings import (
     AgentSettings,
     Allowed,
@@ -46,7 +46,7 @@ class ModelReport(Value):
     price: Price | None
     family: str | None
     prompt: str | None
-    prompts: Mapping[Form, str] = {}
+    prompts: Mapping[AskedForm, str] = {}
     reply_form: str
     limits: Mapping[str, int | float | bool | None]
     origins: Mapping[str, str]

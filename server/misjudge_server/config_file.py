@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Validat
 from misjudge_server.config_agents import KINDS, AgentName, AgentTable, AllowTable, episode_settings
 from misjudge_server.text_files import read_prompt, shown
 from misjudge_storage.errors import InvalidInput
-from misjudge_storage.types import Form, Name, Value
+from misjudge_storage.types import AskedForm, Craft, Form, Name, Value
 from misjudge_tools.episodes.settings import EpisodeSettings
 from misjudge_tools.gateway.settings import DEFAULT_KEY_VARIABLE
 from misjudge_tools.interchange.text_files import read_text
@@ -103,12 +103,16 @@ PromptFile = Annotated[str, Field(min_length=1, max_length=400)]
 
 
 class PromptsTable(_Table):
-    """The table `prompts` of a profile: a judge's own prompt files by form."""
+    """The table `prompts` of a profile: own prompt files of a judge by form, and of who writes or matches rubrics."""
 
     pairwise: PromptFile | None = None
     satisfaction: PromptFile | None = None
     gate: PromptFile | None = None
     proxy: PromptFile | None = None
+    rubric: PromptFile | None = None
+    rubric_generate: PromptFile | None = None
+    rubric_match: PromptFile | None = None
+    rubric_match_batch: PromptFile | None = None
 
 
 class ProfileTable(Connection):
@@ -173,7 +177,7 @@ class LoadedConfig(NamedTuple):
     prompts: Mapping[str, PromptText]
     trusted: bool
     episodes: EpisodeSettings = EpisodeSettings()
-    prompts_by_form: Mapping[str, Mapping[Form, PromptText]] = {}
+    prompts_by_form: Mapping[str, Mapping[AskedForm, PromptText]] = {}
 
 
 def load_config(path: Path, *, trusted: bool) -> LoadedConfig:
@@ -189,9 +193,9 @@ def load_config(path: Path, *, trusted: bool) -> LoadedConfig:
     return LoadedConfig(path.name, tables, prompts, trusted, episodes, by_form)
 
 
-def _prompts_by_form(path: Path, name: str, profile: ProfileTable) -> dict[Form, PromptText]:
+def _prompts_by_form(path: Path, name: str, profile: ProfileTable) -> dict[AskedForm, PromptText]:
     stated = {} if profile.prompts is None else profile.prompts.model_dump(exclude_none=True)
-    forms: tuple[Form, ...] = get_args(Form)
+    forms: tuple[AskedForm, ...] = (*get_args(Form), *get_args(Craft))
     return {
         form: read_prompt(path, f"{form} of prompts in [profiles.{name}] of {path.name}", stated[form])
         for form in forms

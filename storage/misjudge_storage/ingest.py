@@ -21,12 +21,13 @@ from misjudge_storage import columns, tables
 from misjudge_storage import rows as make
 from misjudge_storage.errors import Conflict
 from misjudge_storage.rows import Row, storable
-from misjudge_storage.types import Episode, Judge, PairKey, Record
+from misjudge_storage.types import Episode, Judge, PairKey, Record, Rule
 
 BATCH = 400
 LOOKUP = 5_000  # values of one query, well under what SQLite and Postgres take
 PARENTS_FIRST: tuple[type[SQLModel], ...] = (
     tables.Task,
+    tables.TaskRubric,
     tables.Trajectory,
     tables.Check,
     tables.Pair,
@@ -56,6 +57,14 @@ class _New(NamedTuple):
 def insert_new(connection: Connection, model: type[SQLModel], new: Sequence[Row]) -> int:
     """Insert the rows whose primary key is not stored yet; the number added."""
     return _insert(connection, model, new, unless="same key")
+
+
+def insert_rubrics(connection: Connection, rubrics: Iterable[Sequence[Rule]]) -> int:
+    """Insert the sets of these rules that are not stored yet; the number added."""
+    made = [make.rubric_rows(rules) for rules in rubrics]
+    added = insert_new(connection, tables.RubricSet, [rubric for rubric, _ in made])
+    insert_new(connection, tables.RubricRule, [rule for _, rules in made for rule in rules])
+    return added
 
 
 def insert_trajectories(connection: Connection, new: Sequence[Row]) -> int:
@@ -136,8 +145,10 @@ class _Ingest:
         for record in batch:
             for model, row in self._rows(record):
                 fresh[model].append(_New(row, record.line))
+        self._store_rubrics([record.rubric for record in batch if record.rubric])
         for model in PARENTS_FIRST:
-            self._store(model, fresh[model])
+            if fresh[model] or model is not tables.TaskRubric:
+                self._store(model, fresh[model])
 
     def _store(self, model: type[SQLModel], new: list[_New]) -> None:
         unique: dict[str, _New] = {}
@@ -152,6 +163,11 @@ class _Ingest:
             self.added[str(model.__tablename__)] += insert_new(self.connection, model, rows)
         if model is not tables.JudgeLog:  # the id of a log is its whole content
             self._compare(model, list(unique.values()))
+
+    def _store_rubrics(self, rubrics: Sequence[Sequence[Rule]]) -> None:
+        """The sets that are not stored yet; their ids are their whole content."""
+        if rubrics:
+            self.added["rubric_sets"] += insert_rubrics(self.connection, rubrics)
 
     def _compare(self, model: type[SQLModel], new: Sequence[_New]) -> None:
         """Raises Conflict for a row that is not stored as it is given."""
@@ -174,6 +190,8 @@ class _Ingest:
     def _rows(self, record: Record) -> Iterator[tuple[type[SQLModel], Row]]:
         if record.task is not None:
             yield tables.Task, make.task_row(self.audit, record.task)
+            if record.rubric:
+                yield tables.TaskRubric, make.task_rubric_row(self.audit, record.task.task_id, record.rubric)
         line = f"{self.source}:{record.line}"
         home = line if record.pair is None else record.pair.pair_id or line
         ids = []
@@ -244,6 +262,10 @@ def _conflict(source: str, model: type[SQLModel], new: _New) -> Conflict:
         tables.Task: (
             f"task {row.get('task_id')!r} is stored with another prompt or other facts",
             "a task is one prompt: leave the task column unmapped, or map it as category",
+        ),
+        tables.TaskRubric: (
+            f"task {row.get('task_id')!r} is stored with other gold rules",
+            "an audit keeps its gold rules; keep other wordings in the library of rubrics",
         ),
         tables.Trajectory: (
             f"agent {row.get('agent')!r} has another trajectory for task {row.get('task_id')!r} and the same trial",

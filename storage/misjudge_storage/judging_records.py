@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from pydantic import TypeAdapter
 from sqlalchemy import Connection, bindparam, func, select, text
 from sqlalchemy import Row as Found
+from sqlmodel import SQLModel
 
 from misjudge_storage import tables
 from misjudge_storage.errors import Conflict, NotFound
@@ -27,6 +28,13 @@ JUDGES = tables.table(tables.Judge)
 AUDITS = tables.table(tables.Audit)
 PROBES = tables.table(tables.ProbeVerdict)
 LOGS = tables.table(tables.JudgeLog)
+DRAFTS = tables.table(tables.RubricDraft)
+MATCHINGS = tables.table(tables.RubricMatching)
+RESULT_IDS = (
+    *(VERDICTS.c.verdict_id, TRAJECTORIES.c.trajectory_id, PROBES.c.probe_verdict_id),
+    *(DRAFTS.c.draft_id, MATCHINGS.c.matching_id),
+)
+"""The columns that hold the id of a cell which is done."""
 
 _MESSAGES = TypeAdapter(tuple[Message, ...])
 
@@ -120,9 +128,16 @@ class StoredCall(NamedTuple):
     output_tokens: int | None
 
 
+class NewRow(NamedTuple):
+    """A row for the table of a model."""
+
+    model: type[SQLModel]
+    row: Row
+
+
 class CellResult(NamedTuple):
     """Every attempt that was made for a cell, and its verdict, `probe` verdict, or trajectory with checks, unless the
-    cell stays open; stored together.
+    cell stays open; stored together. `more` are rows of other tables, parents first.
     """
 
     verdict: Row | None
@@ -130,11 +145,12 @@ class CellResult(NamedTuple):
     trajectory: Row | None = None
     checks: tuple[Row, ...] = ()
     probe: Row | None = None
+    more: tuple[NewRow, ...] = ()
 
 
 class Kept(NamedTuple):
-    """What came of storing results: whether the lease was `held`, the trajectories and pairs that are now there, and
-    how many cells were `added` to the run.
+    """What came of storing results: whether the lease was `held`, the trajectories, pairs and generated rubrics that
+    are now there, and how many cells were `added` to the run.
     """
 
     held: bool
@@ -293,7 +309,7 @@ def stored_cells(connection: Connection, cell_ids: Sequence[str]) -> set[str]:
     found: set[str] = set()
     for start in range(0, len(cell_ids), 500):
         some = cell_ids[start : start + 500]
-        for key in (VERDICTS.c.verdict_id, TRAJECTORIES.c.trajectory_id, PROBES.c.probe_verdict_id):
+        for key in RESULT_IDS:
             found.update(connection.scalars(select(key).where(key.in_(some))))
     return found
 
@@ -321,11 +337,14 @@ def store_results(connection: Connection, results: Sequence[CellResult], lease: 
         return Kept(held=False)
     insert_new(connection, tables.Verdict, [result.verdict for result in results if result.verdict])
     insert_new(connection, tables.ProbeVerdict, [result.probe for result in results if result.probe])
+    for model, row in (new for result in results for new in result.more):
+        insert_new(connection, model, [row])
     trajectory_ids = [
         _store_episode(connection, result.trajectory, result.checks) for result in results if result.trajectory
     ]
     pairs = () if lease is None or not trajectory_ids else make_pairs(connection, lease.run_id, trajectory_ids)
-    return Kept(held=True, subjects=frozenset((*trajectory_ids, *pairs)))
+    drafts = [str(row["draft_id"]) for result in results for model, row in result.more if model is tables.RubricDraft]
+    return Kept(held=True, subjects=frozenset((*trajectory_ids, *pairs, *drafts)))
 
 
 def _store_episode(connection: Connection, trajectory: Row, checks: Sequence[Row]) -> str:
@@ -359,11 +378,11 @@ def stored_replies(connection: Connection, keys: Sequence[str]) -> dict[str, Sto
     return found
 
 
-def rollout_replies(connection: Connection, trajectory_id: str) -> dict[str, StoredCall]:
-    """Key → the first reply that models gave in earlier tries of this rollout."""
+def earlier_replies(connection: Connection, cell_id: str) -> dict[str, StoredCall]:
+    """Key → the first reply that models gave in earlier tries of this cell, one that takes several calls."""
     query = (
         select(*[LOGS.c[name] for name in StoredCall._fields])
-        .where(LOGS.c.trajectory_id == trajectory_id, LOGS.c.reply_key.is_not(None), LOGS.c.judge_id.is_(None))
+        .where(LOGS.c.cell_id == cell_id, LOGS.c.reply_key.is_not(None))
         .order_by(LOGS.c.created_at.desc(), LOGS.c.log_id.desc())  # of one key the last row that comes stays
     )
     return {row.reply_key: StoredCall(*row) for row in connection.execute(query)}

@@ -15,6 +15,7 @@ from misjudge_storage.run_records import RUNS, runs_under_way
 PLANNED = tables.table(tables.PlannedPair)
 PAIRS = tables.table(tables.Pair)
 TRAJECTORIES = tables.table(tables.Trajectory)
+DRAFTS = tables.table(tables.RubricDraft)
 
 
 def plan_pairs(connection: Connection, run_id: str, pairs: Sequence[Row]) -> None:
@@ -86,16 +87,20 @@ def _differs_from(pairs: FromClause) -> ColumnElement[bool]:
 
 
 def stored_subjects(
-    connection: Connection, audit_id: str, pair_ids: Sequence[str], trajectory_ids: Sequence[str]
+    connection: Connection,
+    audit_id: str,
+    pair_ids: Sequence[str],
+    trajectory_ids: Sequence[str],
+    draft_ids: Sequence[str] = (),
 ) -> set[str]:
-    """Which of these pairs of an audit, and of these trajectories, are stored."""
+    """Which of these pairs of an audit, of these trajectories and of these generated rubrics are stored."""
     found: set[str] = set()
     for start in range(0, len(pair_ids), LOOKUP):
         some = PAIRS.c.pair_id.in_(pair_ids[start : start + LOOKUP])
         found.update(connection.scalars(select(PAIRS.c.pair_id).where(PAIRS.c.audit_id == audit_id, some)))
-    for start in range(0, len(trajectory_ids), LOOKUP):
-        some = TRAJECTORIES.c.trajectory_id.in_(trajectory_ids[start : start + LOOKUP])
-        found.update(connection.scalars(select(TRAJECTORIES.c.trajectory_id).where(some)))
+    for key, ids in ((TRAJECTORIES.c.trajectory_id, trajectory_ids), (DRAFTS.c.draft_id, draft_ids)):
+        for start in range(0, len(ids), LOOKUP):
+            found.update(connection.scalars(select(key).where(key.in_(ids[start : start + LOOKUP]))))
     return found
 
 

@@ -7,6 +7,7 @@ same id comes again; a difference is a Conflict.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from misjudge_storage.columns import utc_now
@@ -17,6 +18,7 @@ from misjudge_storage.types import (
     Judge,
     Log,
     PairKey,
+    Rule,
     Satisfaction,
     Task,
     Trajectory,
@@ -52,6 +54,25 @@ def cell_id(audit: str, judge_id: str, subject: str, order: str | None, repeat: 
 def task_row(audit: str, task: Task) -> Row:
     facts = task.model_dump()
     return {**facts, "audit_id": audit, "content_hash": digest("tsk", facts), "created_at": utc_now()}
+
+
+def rubric_id(rules: Sequence[Rule]) -> str:
+    """Id of the set of these rules: their whole content, in order."""
+    return digest("rub", [[rule.text, rule.hard, rule.high_level] for rule in rules])
+
+
+def rubric_rows(rules: Sequence[Rule]) -> tuple[Row, list[Row]]:
+    """The row of the set, and those of its rules."""
+    identity = rubric_id(rules)
+    numbered = [{**rule.model_dump(), "rubric_id": identity, "rule": n} for n, rule in enumerate(rules, 1)]
+    return {"rubric_id": identity, "number": len(rules), "created_at": utc_now()}, numbered
+
+
+def task_rubric_row(audit: str, task_id: str, rules: Sequence[Rule]) -> Row:
+    """Its gold rules, which an audit never changes: to compare wordings is what the library is for."""
+    identity = rubric_id(rules)
+    keys = {"audit_id": audit, "task_id": task_id}
+    return {**keys, "rubric_id": identity, "content_hash": identity, "created_at": utc_now()}
 
 
 def trajectory_content(trajectory: Trajectory) -> str | None:

@@ -1,8 +1,8 @@
 """How far a run is and what it used so far: counts, without loading rows to count them.
 
-A cell is done when the verdict, probe verdict or trajectory with its id is stored. Attempts are those that the run
-made itself; a reply of the cache is none. The index `judge_logs_by_run` holds every column of a log that is read here
-but the subject, so that long replies are not read to be skipped.
+A cell is done when the verdict, probe verdict, trajectory, or generated or matched rubric with its id is stored.
+Attempts are those that the run made itself; a reply of the cache is none. The index `judge_logs_by_run` holds every
+column of a log that is read here but the subject, so that long replies are not read to be skipped.
 """
 
 from __future__ import annotations
@@ -24,19 +24,36 @@ PAIRS = tables.table(tables.Pair)
 TRAJECTORIES = tables.table(tables.Trajectory)
 PROBES = tables.table(tables.ProbeVerdict)
 PLANNED = tables.table(tables.PlannedPair)
+DRAFTS = tables.table(tables.RubricDraft)
+MATCHINGS = tables.table(tables.RubricMatching)
 CELLS_AND_RESULTS = (
     CELLS.outerjoin(VERDICTS, VERDICTS.c.verdict_id == CELLS.c.cell_id)
     .outerjoin(TRAJECTORIES, TRAJECTORIES.c.trajectory_id == CELLS.c.cell_id)
     .outerjoin(PROBES, PROBES.c.probe_verdict_id == CELLS.c.cell_id)
+    .outerjoin(DRAFTS, DRAFTS.c.draft_id == CELLS.c.cell_id)
+    .outerjoin(MATCHINGS, MATCHINGS.c.matching_id == CELLS.c.cell_id)
 )
-RESULT = func.coalesce(VERDICTS.c.verdict_id, TRAJECTORIES.c.trajectory_id, PROBES.c.probe_verdict_id)
+RESULT = func.coalesce(
+    *(VERDICTS.c.verdict_id, TRAJECTORIES.c.trajectory_id, PROBES.c.probe_verdict_id),
+    *(DRAFTS.c.draft_id, MATCHINGS.c.matching_id),
+)
 """Id of a cell's result, null while it is open."""
 KEYS: Mapping[str, str] = {
     "verdicts": "verdict_id",
     "trajectories": "trajectory_id",
     "probe_verdicts": "probe_verdict_id",
+    "rubric_drafts": "draft_id",
+    "rubric_matchings": "matching_id",
 }
 """The tables that hold results, with the column that is the id of the cell."""
+
+SCORED: Mapping[str, str] = {
+    "verdicts": "COALESCE(v.pair_id, v.trajectory_id)",
+    "probe_verdicts": "v.pair_id",
+    "rubric_drafts": "v.task_id",
+    "rubric_matchings": "v.draft_id",
+}
+"""Those whose results may be unscored, with what such a result is on."""
 
 
 class Progress(NamedTuple):
@@ -98,7 +115,7 @@ def progress(connection: Connection, run_id: str) -> Progress:
 def unscored(connection: Connection, run_id: str) -> dict[str, int]:
     """Verdicts of the run's cells that could not be scored, by reason."""
     found: Counter[str] = Counter()
-    for results in ("verdicts", "probe_verdicts"):
+    for results in SCORED:
         unscored = "v.status = 'unscored' GROUP BY v.unscored_reason ORDER BY 1"
         query = _of_cells("v.unscored_reason, COUNT(*)", unscored, results)
         found.update({str(reason): number for reason, number in connection.execute(text(query), {"run": run_id})})
@@ -117,7 +134,7 @@ class UnscoredBy(NamedTuple):
 def unscored_by_judge(connection: Connection, run_id: str) -> list[UnscoredBy]:
     """Verdicts of the run's cells that could not be scored, by judge and reason."""
     found = []
-    for results, subject in (("verdicts", "COALESCE(v.pair_id, v.trajectory_id)"), ("probe_verdicts", "v.pair_id")):
+    for results, subject in SCORED.items():
         # By the cell's judge: by that of the verdict, SQLite would go through all of the audit's in their order.
         counted = f"c.actor_id, v.unscored_reason, COUNT(*), COUNT(DISTINCT {subject})"
         grouped = "v.status = 'unscored' GROUP BY c.actor_id, v.unscored_reason ORDER BY 1, 2"

@@ -27,7 +27,8 @@ CELLS = tables.table(tables.Cell)
 class PlannedCell(NamedTuple):
     """One unit of work to do; `actor_id` is the fingerprint of the judge or agent that does it.
 
-    `variant`, only of a probe, is what it changes (see `tables.ProbeVerdict`).
+    `variant`, only of a probe, is what it changes (see `tables.ProbeVerdict`). `task_id`, only of work on rubrics, is
+    the task whose rubric is written or matched; what has a `draft_id` waits until that generated rubric is stored.
     """
 
     cell_id: str
@@ -39,6 +40,8 @@ class PlannedCell(NamedTuple):
     repeat: int
     seq: int = 0
     variant: str | None = None
+    task_id: str | None = None
+    draft_id: str | None = None
 
 
 class RunRow(NamedTuple):

@@ -35,7 +35,10 @@ class Run(SQLModel, table=True):
 
 
 class Cell(SQLModel, table=True):
-    """One planned unit of a run, done by a judge or an agent. It is done when the result with its id is stored."""
+    """One planned unit of a run, done by a judge or an agent. It is done when the result with its id is stored.
+
+    `task_id` only of work on the rubric of a task; `draft_id` is the generated rubric that it needs, if it does.
+    """
 
     __tablename__: ClassVar[Any] = "cells"
     __table_args__ = (Index("cells_by_seq", "run_id", "seq"),)
@@ -49,6 +52,8 @@ class Cell(SQLModel, table=True):
     order_shown: str | None = None
     repeat: int
     variant: str | None = None
+    task_id: str | None = None
+    draft_id: str | None = None
 
 
 class RunEvent(SQLModel, table=True):

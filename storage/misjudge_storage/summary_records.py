@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from typing import get_args
 
 from sqlalchemy import Connection, text
 
@@ -29,10 +30,12 @@ from misjudge_storage.summary_values import (
     TrialCount,
     Use,
 )
+from misjudge_storage.types import Form
 
 REDUCED = "audit_summary"
 
 
+_FORMS = ", ".join(f"'{form}'" for form in get_args(Form))
 _CALLS = "(calls_a + calls_b + calls_tie)"
 _RIGHT = "CASE gold WHEN 'A' THEN calls_a WHEN 'B' THEN calls_b ELSE 0 END"
 _WRONG = "CASE gold WHEN 'A' THEN calls_b WHEN 'B' THEN calls_a ELSE 0 END"
@@ -192,10 +195,10 @@ def has_graded_rewards(connection: Connection, audit_id: str) -> bool:
 
 
 def judges(connection: Connection, audit_id: str) -> list[JudgeFacts]:
-    """The judges of the audit by label."""
-    query = """
+    """The judges of the audit by label; not those who write or match rubrics."""
+    query = f"""
         SELECT judge_id, label, form, simulated, scale_low AS low, scale_high AS high, threshold, better
-        FROM judges WHERE audit_id = :audit ORDER BY label, form, judge_id
+        FROM judges WHERE audit_id = :audit AND form IN ({_FORMS}) ORDER BY label, form, judge_id
     """
     return [JudgeFacts(**row) for row in connection.execute(text(query), {"audit": audit_id}).mappings()]
 

@@ -1,7 +1,7 @@
 """The tables. Base facts are held once; what follows from them is a view (see `migrations/`).
 
 Ids are content digests (`hashing.digest`), JSON is canonical text, times are UTC. Rows of result tables are
-only ever added. Those of background work are bookkeeping, in `run_tables`.
+only ever added. Those of rubrics are in `rubric_tables`; those of background work, in `run_tables`, are bookkeeping.
 """
 
 from __future__ import annotations
@@ -13,6 +13,15 @@ from sqlalchemy import BigInteger, Column, ForeignKeyConstraint, Index, Table, U
 from sqlmodel import Field, SQLModel
 
 from misjudge_storage.columns import created
+from misjudge_storage.rubric_tables import RubricDraft as RubricDraft
+from misjudge_storage.rubric_tables import RubricMatch as RubricMatch
+from misjudge_storage.rubric_tables import RubricMatching as RubricMatching
+from misjudge_storage.rubric_tables import RubricName as RubricName
+from misjudge_storage.rubric_tables import RubricRule as RubricRule
+from misjudge_storage.rubric_tables import RubricRuling as RubricRuling
+from misjudge_storage.rubric_tables import RubricSet as RubricSet
+from misjudge_storage.rubric_tables import RubricVerdict as RubricVerdict
+from misjudge_storage.rubric_tables import TaskRubric as TaskRubric
 from misjudge_storage.run_tables import Cell as Cell
 from misjudge_storage.run_tables import PlannedPair as PlannedPair
 from misjudge_storage.run_tables import Run as Run

@@ -18,9 +18,18 @@ Preference = Literal["A", "B", "tie"]
 Order = Literal["AB", "BA"]
 """Which side was shown first: in `BA` the judge saw side B under the label "Response A"."""
 UnscoredReason = Literal[
-    "parse_error", "conflict", "truncated", "refused", "context_overflow", "provider_error", "timeout", "budget"
+    "parse_error",
+    "conflict",
+    "truncated",
+    "refused",
+    "context_overflow",
+    "provider_error",
+    "timeout",
+    "budget",
+    "no_rubric",
 ]
-NO_REPLY: tuple[UnscoredReason, ...] = ("context_overflow", "provider_error", "timeout", "budget")
+"""`no_rubric`: the rules that were to be matched or applied could not be had, so nothing was asked."""
+NO_REPLY: tuple[UnscoredReason, ...] = ("context_overflow", "provider_error", "timeout", "budget", "no_rubric")
 """Why a verdict is unscored that no reply came for."""
 VerdictStatus = Literal["scored", "weak", "inconsistent", "unscored"]
 CheckSource = Literal["human", "verifier", "label", "reward", "model", "order"]
@@ -29,7 +38,11 @@ Role = Literal[
     "agent", "user_sim", "judge", "probe", "success_check", "rubric_generate", "rubric_match", "rubric_apply"
 ]  # fmt: skip
 """`probe` is a judge that is asked about something changed on purpose, to see whether its verdict moves."""
-Form = Literal["pairwise", "satisfaction", "gate", "proxy"]
+Form = Literal["pairwise", "satisfaction", "gate", "proxy", "rubric"]
+"""What a judge is asked for: which of two was better, a score of one trajectory, or whether one passes a rubric."""
+Craft = Literal["rubric_generate", "rubric_match", "rubric_match_batch"]
+"""What else a model is asked for: to write a rubric, or to match its rules with those of another one, by one or all."""
+AskedForm = Form | Craft
 RunState = Literal["queued", "running", "done", "failed", "cancelled", "lost"]
 
 
@@ -55,6 +68,7 @@ def _moment(text: str) -> str:
 
 
 Name = Annotated[str, Field(min_length=1, max_length=400), AfterValidator(_storable)]
+RuleText = Annotated[str, Field(min_length=1, max_length=2000), AfterValidator(_storable)]
 Moment = Annotated[str, AfterValidator(_moment)]
 """A time in ISO 8601; without a zone it is UTC."""
 
@@ -146,10 +160,12 @@ class Scale(Value):
 
 
 class Judge(Value):
-    """A judge: what makes two verdicts comparable. All fields but `label` enter the fingerprint."""
+    """A judge, or who writes or matches rubrics: what makes two results comparable. All fields but `label` enter the
+    fingerprint.
+    """
 
     label: Name
-    form: Form
+    form: AskedForm
     model: str = ""
     params: str = "{}"
     prompt_version: str = ""
@@ -295,8 +311,27 @@ class PairKey(Value):
     gap_source: Literal["ability", "reward", "judge_score"] | None = None
 
 
+def _one_line(text: str) -> str:
+    if len(text.splitlines()) != 1 or not text.strip():
+        raise ValueError("a rule is one line of text")
+    return text
+
+
+class Rule(Value):
+    """One yes/no item of a rubric. A `hard` one vetoes, others weigh; a `high_level` one asks whether the answer can
+    work at all or agrees with itself (feasibility, logical consistency).
+    """
+
+    text: Annotated[RuleText, AfterValidator(_one_line)]
+    hard: bool = False
+    high_level: bool = False
+
+
 class Record(Value):
-    """All that one record of a source says, of one task. Two episodes where `pair` is set, else one or none."""
+    """All that one record of a source says, of one task. Two episodes where `pair` is set, else one or none.
+
+    `rubric` is what people say a good answer to the task must meet: its gold rules.
+    """
 
     line: int
     task: Task | None = None
@@ -305,6 +340,7 @@ class Record(Value):
     gold: tuple[GoldLabel, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
     logs: tuple[Log, ...] = ()
+    rubric: tuple[Rule, ...] = ()
 
     @model_validator(mode="after")
     def _is_whole(self) -> Self:
@@ -316,6 +352,8 @@ class Record(Value):
             raise ValueError("two episodes, gold labels and verdicts belong to a pair")
         if self.pair is not None and len(trajectories) != 2:
             raise ValueError("a pair has two episodes")
+        if self.rubric and self.task is None:
+            raise ValueError("gold rules belong to a task")
         if self.pair is not None and _same(*trajectories):
             raise ValueError("both sides are the same trajectory, so neither can be better")
         return self

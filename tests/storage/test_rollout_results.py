@@ -26,9 +26,9 @@ from misjudge_storage.judging_records import (
     PairTruth,
     SideTruth,
     StoredCall,
+    earlier_replies,
     read_pair_truths,
     read_successes,
-    rollout_replies,
     store_results,
     stored_cells,
 )
@@ -161,12 +161,12 @@ def test_replies_of_earlier_tries_come_back_by_their_keys(any_store: Store) -> N
         gate = ensure_judge(connection, run.audit_id, SATISFACTION)
         scored = log_row(run.audit_id, Log(reply_key="k6", raw_output="0.9"), "gate", trajectory_id=x, judge_id=gate)
         insert_new(connection, JudgeLog, [*logs, scored])
-    assert ask(any_store, rollout_replies, x) == {
+    assert ask(any_store, earlier_replies, x) == {
         "k1": StoredCall("k1", "hi", '{"tool_calls":[]}', 7, 2),
         "k2": StoredCall("k2", None, None, None, None),
         "k3": StoredCall("k3", "yes", None, None, None),
     }
-    assert ask(any_store, rollout_replies, "trj_unknown") == {}
+    assert ask(any_store, earlier_replies, "trj_unknown") == {}
 
 
 def test_an_episode_that_another_run_stored_first_stays_with_its_checks(any_store: Store) -> None:
@@ -360,6 +360,6 @@ def test_a_process_that_dies_before_the_result_is_committed_leaves_the_cell_open
     assert numbers(any_store) == {"trajectories": 0, "checks": 0, "judge_logs": 1, "pairs": 0}
     assert ask(any_store, run_progress.progress, run.run_id).done == 0
     assert [cell.seq for cell in ask(any_store, pending, run.run_id, 0, 1)] == [1]
-    assert list(ask(any_store, rollout_replies, run.trajectory("x"))) == ["k1"]
+    assert list(ask(any_store, earlier_replies, run.trajectory("x"))) == ["k1"]
     assert put(any_store, lease, episode_made(run, "x")).held
     assert numbers(any_store) == {"trajectories": 1, "checks": 1, "judge_logs": 1, "pairs": 0}

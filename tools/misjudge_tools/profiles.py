@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from misjudge_storage.types import Form, Name, Value
+from misjudge_storage.types import AskedForm, Name, Value
 from misjudge_tools.gateway.settings import Endpoint, Price, RoleName
 from misjudge_tools.judging.verdicts import ReplyForm
 
@@ -38,10 +38,10 @@ class Profile(Value):
     family: str | None = None
     reply_form: ReplyForm = ReplyForm()
     prompt: PromptText | None = None
-    prompts: Mapping[Form, PromptText] = {}
+    prompts: Mapping[AskedForm, PromptText] = {}
     origins: Mapping[str, str] = {}
 
-    def own_prompt(self, form: Form) -> PromptText | None:
+    def own_prompt(self, form: AskedForm) -> PromptText | None:
         """The person's own prompt of a judge of this form, None where it is the shipped one."""
         return self.prompts.get(form) or (self.prompt if form == "pairwise" else None)
 

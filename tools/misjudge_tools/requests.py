@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from misjudge_storage.types import Form
 from misjudge_tools.interchange.json_records import storable_value
 from misjudge_tools.probing.variants import ProbeName
 
@@ -31,6 +30,8 @@ JudgeName = Annotated[
         description="Model or profile, 'local' (small, no key) or 'simulated' (made up). Default: the configured one.",
     ),
 ]
+JudgedForm = Literal["pairwise", "satisfaction", "gate", "proxy"]
+"""The forms of judging that need no rubric."""
 Orders = Literal["both", "random", "fixed"]
 Format = Literal[
     "table",
@@ -44,6 +45,7 @@ Format = Literal[
     "tau-bench",
     "gauge-table",
     "judgebench",
+    "rubricbench",
 ]
 
 
@@ -113,7 +115,7 @@ class JudgeRequest(JudgingRequest):
     """Judge stored pairs or trajectories, or two responses given here."""
 
     form: Annotated[
-        Form,
+        JudgedForm,
         Field(
             description="pairwise: which of two was better. One trajectory: satisfaction, 0 to 1; gate, 1 to 7, sees "
             "tool calls; proxy, 1 to 7, sees what was said."
@@ -196,6 +198,51 @@ class ProbeRequest(AskingRequest):
     side: Annotated[
         Literal["random", "failed"], Field(description="Which side is changed; failed: the one that is worse by gold.")
     ] = "random"
+
+
+class ScoreRubricsRequest(AskingRequest):
+    """Rubrics: write rules from instructions, match them with gold rules, apply them, measure the rubric gap."""
+
+    action: Annotated[
+        Literal["generate", "match", "apply", "gap"],
+        Field(
+            description="generate: write rules for each task. match: and find which gold rules they hit. apply: judge "
+            "with rules. gap: all of it, with no, own and human rules."
+        ),
+    ] = "gap"
+    samples: Annotated[int | None, Field(ge=1, le=100_000, description="How many tasks or pairs. Default: all.")] = None
+    writers: Annotated[
+        list[JudgeName] | None, Field(min_length=1, max_length=20, description="Who writes rules. Default: the judge.")
+    ] = None
+    matchers: Annotated[
+        list[JudgeName] | None,
+        Field(min_length=1, max_length=2, description="Who matches; a second checks the first. Default: the judge."),
+    ] = None
+    batch: Annotated[bool, Field(description="match: one call a task, not one a rule.")] = False
+    rubrics: Annotated[
+        list[str] | None,
+        Field(min_length=1, max_length=20, description="apply: none, self, human, or a rubric of the library."),
+    ] = None
+    form: Annotated[
+        Literal["pairwise", "rubric"], Field(description="apply: to pairs, or to each trajectory (PASS or FAIL).")
+    ] = "pairwise"
+    official: Annotated[
+        bool, Field(description="As RubricBench: A first only, no ties, unparsed is wrong. Default: both orders.")
+    ] = False
+    pair_ids: Annotated[list[str] | None, Field(min_length=1)] = None
+    task_prompt: Annotated[str | None, Field(min_length=1, description="A task given here.")] = None
+    gold_rules: Annotated[list[str] | None, Field(min_length=1, max_length=500, description="Its gold rules.")] = None
+    response_a: Transcript | None = None
+    response_b: Transcript | None = None
+
+
+class RubricLibraryRequest(Request):
+    """Look after the library of rubrics."""
+
+    action: Literal["list", "show", "add", "diff", "export"] = "list"
+    rubric: Annotated[str | None, Field(min_length=1, max_length=400, description="A name, or an id.")] = None
+    other: Annotated[str | None, Field(min_length=1, max_length=400)] = None
+    path: Annotated[str | None, Field(min_length=1, max_length=1000)] = None
 
 
 class SuiteRequest(Request):

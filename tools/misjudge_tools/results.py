@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from pydantic import Field
 
-from misjudge_storage.types import Form, Value
+from misjudge_storage.types import AskedForm, Value
 from misjudge_tools.summary.values import AgentOutcome, ProbesSection
 
 SCHEME = "misjudge://"
@@ -73,7 +73,7 @@ class RolePlan(Value):
 
     role: str
     model: str
-    form: Form | None = None
+    form: AskedForm | None = None
     calls: int
     most_cost: float | None = None
     about_cost: float | None = None
@@ -156,7 +156,7 @@ class JudgeResult(Value):
     marked: str | None
     judge: str
     asked_at: str
-    form: Form
+    form: AskedForm
     run: RunReport
     already_stored: int
     warnings: tuple[str, ...] = ()

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from misjudge_storage.errors import InvalidInput
 from misjudge_storage.rows import audit_id, judge_fingerprint
-from misjudge_storage.types import Check, Episode, Form, Message, PairKey, Record, Task, Trajectory
+from misjudge_storage.types import AskedForm, Check, Episode, Message, PairKey, Record, Task, Trajectory
 from misjudge_tools.deps import Deps
 from misjudge_tools.episodes.rules import RULES, Rule
 from misjudge_tools.episodes.settings import Allowed
@@ -181,7 +181,7 @@ async def _episode(
 
 def _stored_result(deps: Deps, compared: Compared, run: RunReport) -> RunPairResult:
     audit = audit_id(run.audit)
-    judges: dict[Form, str] = {}
+    judges: dict[AskedForm, str] = {}
     for judge in compared.plan.spec.judges:  # the first one of each form
         judges.setdefault(judge.form, judge_fingerprint(judge_of(judge)))
     pair = None

@@ -36,7 +36,7 @@ from misjudge_tools.gateway.outcomes import attempt, exchange, signal
 from misjudge_tools.gateway.parameters import Shape, effective_params, encode, estimated_tokens, narrowed, request_body
 from misjudge_tools.gateway.replies import Answer, Fault, Problem, Reply, read_answer
 from misjudge_tools.gateway.settings import DEFAULT_KEY_VARIABLE
-from misjudge_tools.gateway.simulated_bias import Truth
+from misjudge_tools.gateway.simulated_bias import Told
 
 if TYPE_CHECKING:
     from misjudge_tools.gateway.transport import Transport
@@ -137,7 +137,7 @@ class HttpGateway:
             outcome = larger if isinstance(larger, Reply) else outcome
         return exchange(outcome, tuple(asked.attempts))
 
-    async def tell_truth(self, truth: Mapping[str, Truth]) -> None:
+    async def tell_truth(self, truth: Mapping[str, Told]) -> None:
         """Tells a simulated gateway who did the job, by `template_hash` of a transcript as a judge is shown it, with
         its fence lines or without.
 

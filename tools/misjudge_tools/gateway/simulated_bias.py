@@ -51,6 +51,16 @@ class Truth(Value):
     family: str | None = None
 
 
+class Brief(Value):
+    """What a simulated gateway is told of a task: its gold rules, for who writes rules and who applies them."""
+
+    rules: tuple[str, ...]
+
+
+Told = Truth | Brief
+"""By the hash of a fenced block: of a transcript a truth, of an instruction or of rules a brief."""
+
+
 class SimulatedBias(Value):
     """The planted faults, each a share of calls from 0 to 1, tried in this order.
 
@@ -60,6 +70,11 @@ class SimulatedBias(Value):
     `family`; `noise` answers against the truth, and `near` takes its place where both agents' skills are known and
     closer than `NEAR` (None: it does not). One trajectory: `lenience` is the share of failed episodes that sound
     polite and satisfy all the same; `noise` turns the verdict round.
+
+    Rubrics: a writer names each gold rule with probability `hits`, and of what it writes `invents` is made up; a
+    matcher says none of a rule that hits with probability `misses`, and names some gold rule for one that hits none
+    with probability `overmatches`; a judge that is given rules lets what they come to decide with probability
+    `rule_following`.
     """
 
     position: Share = 0.0
@@ -72,6 +87,11 @@ class SimulatedBias(Value):
     near: Share | None = None
     parse_failure: Share = 0.0
     lenience: Share = 0.0
+    hits: Share = 1.0
+    invents: Share = 0.0
+    misses: Share = 0.0
+    overmatches: Share = 0.0
+    rule_following: Share = 1.0
     seed: int = 0
 
 

@@ -16,13 +16,13 @@ from misjudge_tools.gateway.calls import Gateway, no_key
 from misjudge_tools.gateway.pool import Gateways
 from misjudge_tools.gateway.pricing import Pricing
 from misjudge_tools.gateway.settings import Price, RoleName
-from misjudge_tools.gateway.simulated_bias import SimulatedBias, Truth
+from misjudge_tools.gateway.simulated_bias import SimulatedBias, Told
 from misjudge_tools.profiles import ModelSettings, Profile
 
 if TYPE_CHECKING:
     from misjudge_tools.gateway.client import HttpGateway
 
-TellTruth = Callable[[Mapping[str, Truth]], Awaitable[None]]
+TellTruth = Callable[[Mapping[str, Told]], Awaitable[None]]
 LOCAL_MODEL = "SmolLM2-135M-Instruct"
 
 

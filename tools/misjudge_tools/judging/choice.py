@@ -8,13 +8,13 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from misjudge_storage.errors import InvalidInput
-from misjudge_storage.hashing import canonical
-from misjudge_storage.types import Form, Judge, Scale
+from misjudge_storage.hashing import canonical, digest
+from misjudge_storage.types import AskedForm, Judge, Name, Scale, Value
 from misjudge_tools.gateway.local_server import CONTEXT_PER_SLOT
 from misjudge_tools.gateway.pricing import listed_context
 from misjudge_tools.gateway.simulated_bias import SimulatedBias
 from misjudge_tools.gateway.ways import ModelChoice, choose_model, profile_of
-from misjudge_tools.judging.forms import FORMS
+from misjudge_tools.judging.forms import FORMS, FormSpec, asked_form
 from misjudge_tools.judging.prompts import Language, PromptTemplate, load_prompt, own_prompt
 from misjudge_tools.judging.verdicts import ReplyForm, pair_schema, satisfaction_schema
 from misjudge_tools.profiles import ModelSettings, Profile, PromptText
@@ -32,16 +32,27 @@ MOST_REPEATED = 40
 """Characters of a name or value that an error repeats."""
 
 
-class JudgingSpec(ModelChoice):
-    """The judge of a run as stored with it. `reuse`: replies that other audits hold to the same question are taken
-    instead of asking it.
-
-    `named_prompt`: the call names the prompt, not the profile.
-    `context_tokens` is what the model takes, prompt and reply together, None where that is not known; what does not
-    fit is unscored, or with `truncate` cut in the middle.
+class RubricSource(Value):
+    """Whose rules a judge applies: those that `writer_id` wrote for each task (`self`), the gold ones of each task
+    (`human`), or one set for all (`library`, `rubric_id`). `name` is what people call it.
     """
 
-    form: Form
+    kind: Literal["self", "human", "library"]
+    name: Name
+    writer_id: str | None = None
+    rubric_id: str | None = None
+
+
+class JudgingSpec(ModelChoice):
+    """The judge of a run as stored with it, or who writes or matches rubrics.
+
+    `reuse`: replies that other audits hold to the same question are taken instead of asking it. `named_prompt`: the
+    call names the prompt, not the profile. `context_tokens` is what the model takes, prompt and reply together, None
+    where that is not known; what does not fit is unscored, or with `truncate` cut in the middle. `rubrics` are the
+    rules that it is to apply; `forced`: it must name one of two, and no tie.
+    """
+
+    form: AskedForm
     language: Language
     temperature: float = 0.0
     max_tokens: int = 1024
@@ -51,6 +62,8 @@ class JudgingSpec(ModelChoice):
     reuse: bool = False
     context_tokens: int | None = None
     truncate: Literal["middle"] | None = None
+    rubrics: RubricSource | None = None
+    forced: bool = False
 
     @property
     def asked(self) -> ModelChoice:
@@ -60,7 +73,7 @@ class JudgingSpec(ModelChoice):
 
 def choose_judge(
     name: str | None,
-    form: Form,
+    form: AskedForm,
     language: Language,
     models: ModelSettings,
     *,
@@ -98,7 +111,7 @@ def choose_judge(
     return _checked(JudgingSpec(**choice.model_dump(), **asked))
 
 
-def _reply_form(profile: Profile, form: Form, own: PromptText | None) -> ReplyForm:
+def _reply_form(profile: Profile, form: AskedForm, own: PromptText | None) -> ReplyForm:
     """That of the profile with an own prompt, and of a judge of pairs without any: some write [[A]] whatever they are
     asked for.
     """
@@ -174,9 +187,15 @@ def _unplantable(fault: str, share: str) -> str:
 
 def label_of(spec: JudgingSpec) -> str:
     """The name that a person calls the judge by: its profile or model, `+NAME` of an own prompt that is not the
-    profile's, and `+truncated` where it sees what was cut to fit.
+    profile's, `+truncated` where it sees what was cut to fit, `+forced` and whose rules it applies.
     """
-    cut = "" if spec.truncate is None else "+truncated"
+    cut = "".join(
+        (
+            "" if spec.truncate is None else "+truncated",
+            "+forced" if spec.forced else "",
+            "" if spec.rubrics is None else f"+rules:{spec.rubrics.name}",
+        )
+    )
     if spec.prompt is None or (spec.profile is not None and not spec.named_prompt):
         return f"{_model_label(spec)}{cut}"
     # Whoever named the file may have put anything into its name.
@@ -197,11 +216,16 @@ def _brief(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:g}"
 
 
+def form_of(spec: JudgingSpec) -> FormSpec:
+    """The form as this judge is asked it."""
+    return asked_form(spec.form, ties=not spec.forced, rules=spec.rubrics is not None)
+
+
 def template_of(spec: JudgingSpec) -> PromptTemplate:
     """The prompt of this judge. Raises InvalidInput for an own one that lacks a variable of the form."""
     if spec.prompt is not None:
-        return own_prompt(FORMS[spec.form].prompt, spec.language, spec.prompt)
-    return load_prompt(FORMS[spec.form].prompt, spec.language)
+        return own_prompt(form_of(spec).prompt, spec.language, spec.prompt)
+    return load_prompt(form_of(spec).prompt, spec.language)
 
 
 def judge_of(spec: JudgingSpec) -> Judge:
@@ -215,6 +239,10 @@ def judge_of(spec: JudgingSpec) -> Judge:
     }
     if spec.truncate is not None:
         params |= {"truncate": spec.truncate, "context_tokens": spec.context_tokens}
+    if spec.forced:
+        params["forced"] = True
+    if spec.rubrics is not None:
+        params["rubrics"] = spec.rubrics.model_dump(exclude={"name"}, exclude_none=True)
     if spec.planted is not None:
         params["planted"] = spec.planted.model_dump(exclude_defaults=True)
     return Judge(
@@ -224,6 +252,7 @@ def judge_of(spec: JudgingSpec) -> Judge:
         params=canonical(params),
         prompt_version=template.version,
         prompt_hash=template.hash,
+        rubric_hash="" if spec.rubrics is None else digest("rules", spec.rubrics.model_dump(exclude={"name"})),
         protocol=PROTOCOL,
         scale=FORMS[spec.form].scale,
         simulated=spec.simulated,

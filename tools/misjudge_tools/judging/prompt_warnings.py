@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from misjudge_storage.errors import InvalidInput
-from misjudge_storage.types import Form
+from misjudge_storage.types import AskedForm
 from misjudge_tools.judging.choice import JudgingSpec, template_of
 from misjudge_tools.judging.forms import FORMS
 from misjudge_tools.judging.lint import lint_judge, lint_user
@@ -42,7 +42,7 @@ def _of_profile(profile: Profile) -> Iterator[str]:
         yield from _of_judge(form, prompt)
 
 
-def _of_judge(form: Form, own: PromptText) -> Iterator[str]:
+def _of_judge(form: AskedForm, own: PromptText) -> Iterator[str]:
     try:
         template = own_prompt(FORMS[form].prompt, "en", own)
     except InvalidInput as error:
@@ -58,7 +58,7 @@ def _of_user(own: PromptText) -> Iterator[str]:
         yield str(error)
 
 
-def _lint(form: Form, template: PromptTemplate) -> tuple[str, ...]:
+def _lint(form: AskedForm, template: PromptTemplate) -> tuple[str, ...]:
     return lint_judge(_text(template), template.version, compares=FORMS[form].compares)
 
 

@@ -20,19 +20,27 @@ from typing import Literal, NamedTuple
 
 from misjudge_storage.errors import InvalidInput
 from misjudge_storage.hashing import template_hash
-from misjudge_storage.types import Form, Value
-from misjudge_tools.judging.forms import FORMS
+from misjudge_storage.types import AskedForm, Value
+from misjudge_tools.judging.forms import FORMS, JudgePrompt
 from misjudge_tools.profiles import PromptText
 
-PromptName = Literal["judge_pair", "judge_satisfaction", "judge_gate", "judge_proxy", "user_sim", "success_check"]
+PromptName = JudgePrompt | Literal["user_sim", "success_check"]
 Language = Literal["en", "zh"]
 
 TASK_VARIABLES = frozenset({"task", "criteria", "constraints"})
+PAIR_VARIABLES = TASK_VARIABLES | {"response_a", "response_b"}
 PROMPT_VARIABLES: Mapping[PromptName, frozenset[str]] = {
-    "judge_pair": TASK_VARIABLES | {"response_a", "response_b"},
+    "judge_pair": PAIR_VARIABLES,
+    "judge_pair_rubric": PAIR_VARIABLES | {"rules"},
+    "judge_forced": PAIR_VARIABLES,
+    "judge_forced_rubric": PAIR_VARIABLES | {"rules"},
     "judge_satisfaction": TASK_VARIABLES | {"response"},
     "judge_gate": TASK_VARIABLES | {"response"},
     "judge_proxy": frozenset({"task", "response"}),
+    "judge_rubric": TASK_VARIABLES | {"response", "rules"},
+    "rubric_generate": frozenset({"task"}),
+    "rubric_match": frozenset({"task", "rule", "gold"}),
+    "rubric_match_batch": frozenset({"task", "rules", "gold"}),
     "user_sim": frozenset({"goal", "facts"}),
     "success_check": TASK_VARIABLES | {"question", "response"},
 }
@@ -111,7 +119,7 @@ def own_prompt(name: PromptName, language: Language, own: PromptText) -> PromptT
 
 def _refuse_other_form(name: PromptName, own: PromptText) -> None:
     """Raises InvalidInput for a prompt of pairs that is to score one response, and the other way round."""
-    forms: list[Form] = [form for form, spec in FORMS.items() if spec.prompt == name]
+    forms: list[AskedForm] = [form for form, spec in FORMS.items() if spec.prompt == name]
     if not forms:
         return
     form = forms[0]

@@ -16,7 +16,7 @@ from misjudge_storage.judging_records import AuditRow, PairSubject, PairTruth, S
 from misjudge_storage.run_records import PlannedCell
 from misjudge_storage.types import Message, Order, Task
 from misjudge_tools.gateway.families import family_of
-from misjudge_tools.gateway.simulated_bias import Truth
+from misjudge_tools.gateway.simulated_bias import Told, Truth
 from misjudge_tools.judging.blinding import Blinder, blinder
 from misjudge_tools.judging.choice import JudgingSpec, reply_schema, template_of
 from misjudge_tools.judging.fit_context import FRAME_TOKENS, cut_to_fit, tokens_of
@@ -38,7 +38,7 @@ class Shown(NamedTuple):
     prompt: RenderedPrompt
     size: int
     content: str
-    truth: Mapping[str, Truth]
+    truth: Mapping[str, Told]
     changes: str | None = None
     too_long: bool = False
 
@@ -163,7 +163,7 @@ class Showing:
         return shown._replace(changes=_changes({"response": side}), too_long=fitted.too_long)
 
     def _shown(
-        self, task: Task, responses: Mapping[str, str], inner: Sequence[str], truth: Mapping[str, Truth]
+        self, task: Task, responses: Mapping[str, str], inner: Sequence[str], truth: Mapping[str, Told]
     ) -> Shown:
         about = _about(task)
         prompt = render(self.template, {**about, **responses})
@@ -212,7 +212,7 @@ def _changes(sides: Mapping[str, _Side]) -> str | None:
     return json.dumps(changes, ensure_ascii=False) if changes else None
 
 
-def _truth(sides: Iterable[tuple[str, SideTruth]]) -> dict[str, Truth]:
+def _truth(sides: Iterable[tuple[str, SideTruth]]) -> dict[str, Told]:
     """By the transcript with its fence: two agents may have said the same, and only the fence is a side's own."""
     return {
         template_hash(fenced): Truth(success=known.success, skill=known.skill, family=family_of(known.model))

@@ -12,7 +12,7 @@ from misjudge_storage.errors import InvalidInput, NotFound
 from misjudge_storage.hashing import digest
 from misjudge_storage.rows import Row, audit_id, judge_fingerprint
 from misjudge_storage.run_records import PlannedCell
-from misjudge_storage.types import Form, Record
+from misjudge_storage.types import AskedForm, Record
 from misjudge_tools.deps import Deps
 from misjudge_tools.episodes.casting import SCRIPTED_USER, CastAgent, Stage, cast_agents, cast_user
 from misjudge_tools.episodes.naming import canonical_name, choose_agent
@@ -284,7 +284,7 @@ def _cells(
     orders: OrdersOf,
 ) -> Iterator[PlannedCell]:
     """By task: its rollouts, its pairs, then the scores of each trajectory that is in a pair."""
-    by_form: dict[Form, list[str]] = {}
+    by_form: dict[AskedForm, list[str]] = {}
     for judge in judges:
         by_form.setdefault(judge.form, []).append(judge_fingerprint(judge_of(judge)))
     paired = {side for row in pairs for side in (row["trajectory_a"], row["trajectory_b"])}

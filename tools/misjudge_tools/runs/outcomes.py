@@ -10,7 +10,7 @@ from misjudge_storage import episode_records, judging_records, queries, run_reco
 from misjudge_storage.engine import Store
 from misjudge_storage.errors import NotFound
 from misjudge_storage.queries import Fields
-from misjudge_storage.types import Form
+from misjudge_storage.types import AskedForm, Form
 from misjudge_tools.results import PairOutcome, RunReport, SideOutcome, record_uri
 from misjudge_tools.runs.report import shown_verdicts
 from misjudge_tools.summary import sections
@@ -57,7 +57,7 @@ def _check(check: Fields) -> Fields:
 
 
 def agent_outcomes(
-    connection: Connection, audit_id: str, agents: Sequence[str], judges: Mapping[Form, str]
+    connection: Connection, audit_id: str, agents: Sequence[str], judges: Mapping[AskedForm, str]
 ) -> tuple[AgentOutcome, ...]:
     """Episodes of these agents of the audit by success, the best first, and whether they satisfied the judge.
 

@@ -8,7 +8,7 @@ from misjudge_storage.hashing import digest
 from misjudge_storage.judging_records import Subject
 from misjudge_storage.rows import cell_id
 from misjudge_storage.run_records import PlannedCell
-from misjudge_storage.types import Form, Order
+from misjudge_storage.types import AskedForm, Order
 
 ROLLOUT = "rollout"
 """The kind of the cells that make a trajectory."""
@@ -31,7 +31,7 @@ def pair_cells(
 
 
 def trajectory_cells(
-    audit_id: str, form: Form, judge_ids: Sequence[str], trajectory_ids: Sequence[str], repeats: int
+    audit_id: str, form: AskedForm, judge_ids: Sequence[str], trajectory_ids: Sequence[str], repeats: int
 ) -> Iterator[PlannedCell]:
     """Each trajectory by every judge, `repeats` times."""
     for repeat in range(repeats):

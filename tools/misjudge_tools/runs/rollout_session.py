@@ -126,7 +126,7 @@ class RolloutSession:
 
     def _replies(self, trajectory_id: str) -> dict[str, judging_records.StoredCall]:
         with self._store.read() as connection:
-            return judging_records.rollout_replies(connection, trajectory_id)
+            return judging_records.earlier_replies(connection, trajectory_id)
 
     async def _made(self, cell: PlannedCell, planned: Rollout, calls: RolloutCalls) -> CellResult:
         suite, allowed = self._cast.stage.suite, self._hands.allowed

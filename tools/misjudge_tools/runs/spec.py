@@ -49,18 +49,33 @@ class Cascade(Value):
     margin: Annotated[float, Field(ge=0)]
 
 
+class RubricWork(Value):
+    """Who writes a rubric for each task of a run, and who matches it with the gold rules: one, or one who checks it."""
+
+    writers: tuple[JudgingSpec, ...] = ()
+    matchers: tuple[JudgingSpec, ...] = ()
+
+
 class RunSpec(Value):
-    """The judges that a run asks, in which `orders` of a pair, and the rollouts that it makes before."""
+    """The judges that a run asks, in which `orders` of a pair, and the rollouts that it makes before, or the rubrics
+    that are written and matched in it.
+    """
 
     judges: tuple[JudgingSpec, ...] = ()
     rollouts: RolloutSpec | None = None
     cascade: Cascade | None = None
     orders: Orders = "both"
+    rubrics: RubricWork | None = None
+
+    @property
+    def asked(self) -> tuple[JudgingSpec, ...]:
+        """All who are asked about single things: its judges, and who writes or matches rubrics."""
+        return self.judges if self.rubrics is None else (*self.judges, *self.rubrics.writers, *self.rubrics.matchers)
 
 
 def run_marks(spec: RunSpec) -> str | None:
     """What of a run's results is made up, None where nothing is."""
-    judged = any(judge.simulated for judge in spec.judges)
+    judged = any(judge.simulated for judge in spec.asked)
     made = spec.rollouts is not None and any(agent.simulated for agent in spec.rollouts.agents)
     return marks(MARK if judged else None, MARK_EPISODES if made else None)
 
@@ -85,4 +100,4 @@ def orders_in(stored: str) -> Orders | None:
 
 def judges_named(spec: RunSpec) -> str:
     """What people call the judges of a run."""
-    return ", ".join(dict.fromkeys(label_of(judge) for judge in spec.judges))
+    return ", ".join(dict.fromkeys(label_of(judge) for judge in spec.judges or spec.asked))
