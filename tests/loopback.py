@@ -25,11 +25,12 @@ class Scripted(NamedTuple):
 
 
 class Received(NamedTuple):
-    """One request as it came; header names are lower case."""
+    """One request as it came; header names are lower case. `raw` are the bytes of its body."""
 
     path: str
     headers: dict[str, str]
     body: Any
+    raw: bytes
 
 
 def completion(text: str | None = "OK", *, finish_reason: str | None = "stop", **message: Any) -> dict[str, Any]:
@@ -105,7 +106,7 @@ class LoopbackServer:
         body = await request.read()
         headers = {name.lower(): value for name, value in request.headers.items()}
         async with self._arrived:
-            self.requests.append(Received(request.path, headers, json.loads(body) if body else None))
+            self.requests.append(Received(request.path, headers, json.loads(body) if body else None, body))
             self._arrived.notify_all()
         scripted = self._script.popleft() if self._script else self._otherwise
         if scripted is None:

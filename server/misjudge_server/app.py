@@ -41,6 +41,13 @@ _UNSAID = {
     *("title", "pattern", "minLength", "maxLength", "minItems", "maxItems"),
     *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
 }
+_PLAIN = frozenset(
+    {
+        *("wait_s", "max_calls", "request_key", "dry_run", "language"),
+        *("agent_b", "trajectory_b", "response_b"),
+    }
+)
+"""Arguments that the instructions, the tool's description, their names or those beside them explain."""
 LONGEST_MESSAGE = 2_000
 """Characters of an error; it may list all labels of an audit, or repeat a name that was given."""
 
@@ -108,28 +115,38 @@ def _progress_of(context: ServerRequestContext[Any, Any]) -> Listener | None:
 
 
 def tool_of(name: str, entry: ToolEntry) -> Tool:
-    """A tool as `tools/list` sends it: the flat schema of its request, no output schema."""
+    """A tool as `tools/list` sends it: the flat schema of its request, no output schema, and no title but its name."""
     return Tool(
         name=name,
-        title=entry.title,
         description=entry.description,
         input_schema=schema_of(entry.request),
-        annotations=ToolAnnotations(
-            read_only_hint=entry.reads_only,
-            destructive_hint=False,
-            idempotent_hint=entry.idempotent,
-            open_world_hint=entry.asks_models,
-        ),
+        annotations=_annotations(entry),
+    )
+
+
+def _annotations(entry: ToolEntry) -> ToolAnnotations:
+    """The hints that differ from what the protocol takes for granted, and which world it reaches: a tool neither only
+    reads nor is idempotent unless it says so, and what only reads is both idempotent and destroys nothing.
+    """
+    if entry.reads_only:
+        return ToolAnnotations(read_only_hint=True, open_world_hint=entry.asks_models)
+    return ToolAnnotations(
+        destructive_hint=False,
+        idempotent_hint=True if entry.idempotent else None,
+        open_world_hint=entry.asks_models,
     )
 
 
 def schema_of(request: type[BaseModel]) -> dict[str, Any]:
     """The JSON schema of a request, without what only eats the size budget: titles, defaults that go without saying,
-    and bounds that nobody meets by chance, since a call that does is told in a sentence.
+    types that the values show, and bounds that nobody meets by chance, since a call that does is told in a sentence.
     """
     schema = request.model_json_schema()
     schema.pop("description", None)
     _slim(schema)
+    for name in _PLAIN & schema["properties"].keys():
+        for said in ("description", "default"):
+            schema["properties"][name].pop(said, None)
     return schema
 
 
@@ -147,6 +164,8 @@ def _slim(node: Any) -> None:
             node["items"].pop("description", None)
         if node.get("additionalProperties") is True:  # what is not said is allowed
             del node["additionalProperties"]
+        if "enum" in node or "const" in node:
+            node.pop("type", None)
         _slim_default(node)
 
 

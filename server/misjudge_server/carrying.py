@@ -17,8 +17,9 @@ from misjudge_server.signals import exit_code, let_signals_end, take_signals
 from misjudge_server.terminal import json_text
 from misjudge_storage.errors import InvalidInput, RunStopped
 from misjudge_tools.deps import Deps
-from misjudge_tools.requests import AskingRequest, JudgingRequest
+from misjudge_tools.requests import AskingRequest, JudgingRequest, ScoreRubricsRequest
 from misjudge_tools.results import LIMIT_REACHED, RunReport
+from misjudge_tools.rubrics.arguments import asks_judge
 
 R = TypeVar("R")
 Q = TypeVar("Q", bound=BaseModel)
@@ -75,7 +76,7 @@ def announce_judges(request: AskingRequest, deps: Deps) -> None:
     from misjudge_server.logs import announce
     from misjudge_tools.gateway.ways import asked_at, choose_model
 
-    names = [request.judge, *(request.panel or () if isinstance(request, JudgingRequest) else ())]
+    names = _names(request)
     named = [name for name in names if name is None or not name.startswith("simulated")]
     choices = [choose_model("judge", name, deps.models, to_ask=not request.dry_run) for name in named]
     asked = dict.fromkeys(asked_at(choice, deps.models) for choice in choices if choice.kind == "gateway")
@@ -85,14 +86,22 @@ def announce_judges(request: AskingRequest, deps: Deps) -> None:
         announce(f"{name} is set and has no say here")
 
 
+def _names(request: AskingRequest) -> list[str | None]:
+    """The models that a request names; None is the configured one."""
+    if isinstance(request, ScoreRubricsRequest):
+        named = [*(request.writers or ()), *(request.matchers or ())]
+        return [*named, request.judge] if asks_judge(request) else [*named]
+    return [request.judge, *(request.panel or () if isinstance(request, JudgingRequest) else ())]
+
+
 def show(result: BaseModel, as_json: bool) -> None:
     if as_json:
         fields = {"schema": SCHEMA, **result.model_dump(mode="json", by_alias=True)}
         print(json_text(fields))
     else:
-        from misjudge_server import run_printing
+        from misjudge_server import rubrics_printing
 
-        run_printing.print_result(result)
+        rubrics_printing.print_result(result)
 
 
 def fail_unless_done(run: RunReport) -> None:

@@ -11,7 +11,7 @@ from typing import Annotated, get_args
 
 import typer
 
-from misjudge_server import VERSION, cli_live, cli_probe, cli_suite
+from misjudge_server import VERSION, cli_live, cli_probe, cli_rubrics, cli_suite
 from misjudge_server.carrying import TO_THE_END_S, announce_judges, carry_out, fail_unless_done, request_of, show
 from misjudge_server.cli_options import (
     AsJson,
@@ -52,6 +52,7 @@ app = typer.Typer(
 )
 config = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 app.add_typer(config, name="config")
+app.add_typer(cli_rubrics.app, name="rubrics")
 app.command("run")(cli_live.run)
 app.command("simulate")(cli_live.simulate)
 app.command("suite")(cli_suite.suite)

@@ -123,6 +123,11 @@ def simulate(
     family: Annotated[str, typer.Option(help="Judge: its family, such as qwen; for --self-preference.")] = "",
     lenience: Annotated[float, typer.Option(help="Judge: share of polite failures called satisfied.")] = 0.0,
     parse_failure: Annotated[float, typer.Option(help="Judge: share of replies that hold no verdict.")] = 0.0,
+    hits: Annotated[float, typer.Option(help="Writer of rules: share of the gold rules that it names.")] = 1.0,
+    invents: Annotated[float, typer.Option(help="Writer of rules: share of its rules that are made up.")] = 0.0,
+    misses: Annotated[float, typer.Option(help="Matcher: share of rules that hit and are said to match none.")] = 0.0,
+    overmatches: Annotated[float, typer.Option(help="Matcher: share that hit none and are said to match one.")] = 0.0,
+    rule_following: Annotated[float, typer.Option(help="Judge with rules: share decided as they come out.")] = 1.0,
     requests_per_minute: Annotated[int | None, typer.Option(help="More are answered with 429.")] = None,
     errors: Annotated[float, typer.Option(help="Share of requests answered with 500.")] = 0.0,
     seed: Annotated[int, typer.Option(help="Seed of all that is made up.")] = 0,
@@ -135,7 +140,8 @@ def simulate(
         SimulateRequest,
         port=port, suite=suite, skill=skill, latency_ms=latency_ms, noise=noise, near_noise=near_noise,
         position=position, obedience=obedience, length=length, politeness=politeness, self_preference=self_preference,
-        family=family, lenience=lenience, parse_failure=parse_failure, requests_per_minute=requests_per_minute,
+        family=family, lenience=lenience, parse_failure=parse_failure, hits=hits, invents=invents, misses=misses,
+        overmatches=overmatches, rule_following=rule_following, requests_per_minute=requests_per_minute,
         errors=errors, seed=seed,
     )  # fmt: skip
     serve_simulated(request, load_settings().episodes.allowed)

@@ -12,12 +12,19 @@ from typing import Any, NamedTuple
 LIMIT = 9_000
 ROW_MAPS = frozenset({"judges", "kappa", "preview", "pass_hat_k_by_agent", "intervals", "asked_at"})
 """Objects whose members are rows: they may be cut like lists."""
+DETAILS = (
+    *("writers_by_domain", "gaps_by_domain", "accuracy_by_domain"),
+    *("checks", "conflicts", "inversions"),
+)
+"""Rows of the section on rubrics that say more of its others, the first to be left out first."""
 
 ASK_FURTHER = {
     "summarize_audit": "summarize_audit with judge=LABEL or sections=[…] for what was left out; "
     "read_record of misjudge://audits/NAME lists the labels",
     "judge": "summarize_audit for all verdicts together, read_record for one",
     "probe_judge": "read_record of misjudge://audits/NAME/probes for the single calls",
+    "score_rubrics": "summarize_audit with sections=['rubrics'] for the numbers alone, read_record of "
+    "misjudge://audits/NAME/verdicts for single ones",
     "run_pair": "read_record for what was left out",
     "import_records": "read_record of misjudge://audits/NAME for every import",
     "read_record": "read_record with fields=[…] or cursor",
@@ -34,8 +41,8 @@ class _Rows(NamedTuple):
 def fit(tool: str, result: dict[str, Any], limit: int = LIMIT) -> dict[str, Any]:
     """The result in at most `limit` bytes of JSON, as far as its rows can be cut.
 
-    The last rows go first, of the widest rows that stand side by side. `left_out` counts the rows cut, by where
-    they stood.
+    The last rows go first, of the widest rows that stand side by side, and those that only say more of others before
+    all. `left_out` counts the rows cut, by where they stood.
     """
     if size_of(result) <= limit:
         return result
@@ -44,10 +51,16 @@ def fit(tool: str, result: dict[str, Any], limit: int = LIMIT) -> dict[str, Any]
     while True:
         whole = {**cut, "left_out": _named(left_out), "left_out_next": ASK_FURTHER.get(tool, "")}
         excess = size_of(whole) - limit
-        widest = max(_row_sets(cut), key=lambda rows: rows.size, default=None)
+        widest = max(_row_sets(cut), key=lambda rows: (_needless(rows), rows.size), default=None)
         if excess <= 0 or widest is None:
             return whole
         _cut(widest, excess, left_out)
+
+
+def _needless(rows: _Rows) -> int:
+    """How little is lost with these rows."""
+    section, name = (*rows.path, "")[:2]
+    return len(DETAILS) - DETAILS.index(name) if section == "rubrics" and name in DETAILS else 0
 
 
 def _named(left_out: dict[tuple[str, ...], int]) -> dict[str, int]:

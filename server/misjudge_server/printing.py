@@ -14,6 +14,7 @@ from rich.text import Text
 from misjudge_server.console import console, estimate, of_decided, percent, short, shorter
 from misjudge_server.panel_printing import panel_tables
 from misjudge_server.probe_printing import print_all_probes
+from misjudge_server.rubric_printing import print_rubrics
 from misjudge_server.satisfaction_printing import satisfaction_lines, satisfaction_tables, without_other_forms
 from misjudge_server.side_by_side import MOST_AGENTS, print_agents, side_by_side
 from misjudge_server.terminal import json_text
@@ -68,6 +69,8 @@ def _(summary: AuditSummary) -> None:
     if summary.buckets:
         console.print(_buckets_table(summary.buckets))
     print_all_probes(summary)
+    if summary.rubrics is not None:
+        print_rubrics(summary.rubrics)
     for name, reason in without_other_forms(summary).items():
         if reason not in {SEVERAL.why, SEVERAL_AGENTS.why}:
             console.print(Text(f"{name}: {reason}", style="dim"))
@@ -262,8 +265,8 @@ def _(result: ImportResult) -> None:
         left_out = f"; {file.left_out} left out" if file.left_out else ""
         unscored = f"; {file.unscored} verdicts unscored" if file.unscored else ""
         console.print(Text(f"{file.source}: {file.records} records, added {added}{left_out}{unscored}"))
-        for problem in file.problems:
-            console.print(Text(f"  {problem}"))
+        for said in (*file.problems, *file.warnings):
+            console.print(Text(f"  {said}"))
     if result.files:
         console.print(summarize_next(result.audit))
 

@@ -26,6 +26,7 @@ from misjudge_tools.results import (
     RunReport,
     SideOutcome,
 )
+from misjudge_tools.rubrics.results import RubricsResult
 
 __all__ = ["print_result"]
 
@@ -39,7 +40,7 @@ PING_HEADINGS = ("role", "model", "at", "answer", "ms", "tokens", "USD", "JSON",
 
 @print_result.register
 def _(result: JudgeResult) -> None:
-    _print_marks(result)
+    print_marks(result)
     run = result.run
     kept = f", {result.already_stored} were stored before" if result.already_stored else ""
     cached = f", {run.from_cache} from other audits" if run.from_cache else ""
@@ -47,14 +48,14 @@ def _(result: JudgeResult) -> None:
     console.print(Text(f"{result.judge}, {result.form}: {run.state}, {_asked(run)}{kept}{cached}{lost}"))
     for line in cascade_lines(run):
         console.print(Text(line))
-    _print_reason(run)
+    print_reason(run)
     if run.done or run.state == "done":
         console.print(summarize_next(run.audit))
 
 
 @print_result.register
 def _(result: ProbeResult) -> None:
-    _print_marks(result)
+    print_marks(result)
     run = result.run
     kept = f", {result.already_stored} were stored before" if result.already_stored else ""
     lost = "".join(f", {number} unscored ({reason})" for reason, number in run.unscored.items())
@@ -62,19 +63,21 @@ def _(result: ProbeResult) -> None:
     if result.not_applicable:
         without = ", ".join(f"{probe} {number}" for probe, number in result.not_applicable.items())
         console.print(Text(f"Pairs in which there was nothing to change: {without}"))
-    _print_reason(run)
+    print_reason(run)
     if result.probes is not None:
         print_probes(result.judge, result.probes, simulated=result.simulated)
 
 
-def _print_marks(result: JudgeResult | ProbeResult | RunPairResult) -> None:
+def print_marks(result: JudgeResult | ProbeResult | RubricsResult | RunPairResult) -> None:
+    """What of a result is made up, and what to know before believing it."""
     if result.marked:
         console.print(Text(result.marked, style="bold yellow"))
     for warning in result.warnings:
         console.print(Text(warning, style="yellow"))
 
 
-def _print_reason(run: RunReport) -> None:
+def print_reason(run: RunReport) -> None:
+    """Why a run ended early, and how it goes on where a limit ended it."""
     if run.reason:
         console.print(Text(run.reason))
     if (run.reason or "").startswith(LIMIT_REACHED):
@@ -98,7 +101,7 @@ def _(result: RunList) -> None:
     for warning in result.warnings:
         console.print(Text(warning, style="yellow"))
     if len(result.runs) == 1:
-        for line in _details(result.runs[0]):
+        for line in run_details(result.runs[0]):
             console.print(Text(line))
         if result.runs[0].done and result.runs[0].state != "running":
             console.print(summarize_next(result.runs[0].audit))
@@ -123,7 +126,8 @@ def _runs_table(runs: Sequence[RunReport]) -> Table:
     return table
 
 
-def _details(run: RunReport) -> Iterator[str]:
+def run_details(run: RunReport) -> Iterator[str]:
+    """The stages of a run, what each role used, and what is left."""
     if run.started_at:
         yield f"planned at {run.started_at}"
     if len(run.stages) > 1:
@@ -169,7 +173,7 @@ def _cost(run: RunReport) -> str:
 
 @print_result.register
 def _(result: RunPairResult) -> None:
-    _print_marks(result)
+    print_marks(result)
     run = result.run
     if run.state == "planned":
         for line in plan_lines(result):
@@ -178,7 +182,7 @@ def _(result: RunPairResult) -> None:
     if result.agents:
         print_agents(result.agents)
     console.print(Text(f"{_pairs(result.pairs)}, judge {run.judge}: {run.state}, {run.done} of {run.total} cells done"))
-    for line in _details(run):
+    for line in run_details(run):
         console.print(Text(line))
     if run.reason:
         console.print(Text(run.reason))
@@ -197,6 +201,11 @@ def plan_lines(planned: RunPairResult) -> Iterator[str]:
     for role, where in planned.asked_at.items():
         yield f"{role}: {where}"
     yield from cascade_lines(run)
+    yield from role_lines(run)
+
+
+def role_lines(run: RunReport) -> Iterator[str]:
+    """What a plan asks of each role, at what cost."""
     for use in run.plan:
         form = f", {use.form}" if use.form else ""
         exact = use.form is not None and is_exact(run, use)

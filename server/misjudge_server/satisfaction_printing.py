@@ -1,4 +1,4 @@
-"""What the forms that score one trajectory (satisfaction, gate, proxy) say of success, as text for people."""
+"""What the forms that score one trajectory (satisfaction, gate, proxy, rubric) say of success, as text for people."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from misjudge_tools.summary.assemble import NOT_JUDGED, SATISFACTION_FORMS
 from misjudge_tools.summary.values import SatisfactionSection, Sections
 
 HEADINGS = ("{enough} from", "failed, of {satisfied}", "failed, of all", "relative risk", "AUC")
-ENOUGH: Mapping[Form, str] = {**SATISFIED, "gate": "passes"}
+ENOUGH: Mapping[Form, str] = {**SATISFIED, "gate": "passes", "rubric": "passes"}
 
 
 def satisfaction_tables(title: str, judges: Mapping[str, Sections]) -> Iterator[Table]:
@@ -27,7 +27,7 @@ def satisfaction_tables(title: str, judges: Mapping[str, Sections]) -> Iterator[
 
 
 def satisfaction_lines(sections: Sections) -> Iterator[tuple[str, str]]:
-    """The lines of one judge; those of gate and proxy are named so."""
+    """The lines of one judge; those of other forms than satisfaction are named so."""
     for form in SATISFACTION_FORMS:
         if found := _of(sections, form):
             named = "" if form == "satisfaction" else f"{form}: "

@@ -14,7 +14,10 @@ from misjudge_storage.types import Form
 from misjudge_tools.summary.values import AgentOutcome
 
 AGENT_HEADINGS = ("did the task", "{satisfied}\nthough failed", "not\nknown", "ends", "flags")
-SATISFIED: Mapping[Form, str] = {"satisfaction": "satisfied", "gate": "passed", "proxy": "content"}
+SATISFIED: Mapping[Form, str] = {
+    **{"satisfaction": "satisfied", "gate": "passed", "proxy": "content"},
+    "rubric": "passed",
+}
 """What a trajectory is from the threshold of a form on."""
 MOST_AGENTS = 30
 """Agents that a table shows; data sets hold answers of hundreds."""

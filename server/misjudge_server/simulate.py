@@ -45,6 +45,11 @@ class SimulateRequest(Value):
     family: Family = ""
     lenience: Share = 0.0
     parse_failure: Share = 0.0
+    hits: Share = 1.0
+    invents: Share = 0.0
+    misses: Share = 0.0
+    overmatches: Share = 0.0
+    rule_following: Share = 1.0
     requests_per_minute: Annotated[int, Field(ge=1)] | None = None
     errors: Share = 0.0
     seed: int = 0
@@ -72,6 +77,11 @@ async def _serve(request: SimulateRequest, suite: str, known: Repertoire) -> Non
             near=request.near_noise,
             parse_failure=request.parse_failure,
             lenience=request.lenience,
+            hits=request.hits,
+            invents=request.invents,
+            misses=request.misses,
+            overmatches=request.overmatches,
+            rule_following=request.rule_following,
             seed=request.seed,
         ),
         known=known,

@@ -119,8 +119,9 @@ class StoredReply(NamedTuple):
 
 
 class StoredCall(NamedTuple):
-    """A reply that a model gave within a rollout."""
+    """A reply that a model gave within a cell that takes several, with the log that holds it."""
 
+    log_id: str
     reply_key: str
     raw_output: str | None
     parsed_json: str | None

@@ -21,11 +21,24 @@ BY_KIND: dict[str, tuple[type[SQLModel], str]] = {
     "probes": (tables.ProbeVerdict, "probe_verdict_id"),
     "logs": (tables.JudgeLog, "log_id"),
     "imports": (tables.Import, "import_id"),
+    "drafts": (tables.RubricDraft, "draft_id"),
+    "matchings": (tables.RubricMatching, "matching_id"),
+    "rulings": (tables.RubricRuling, "ruling_id"),
 }
+_COUNTED: tuple[type[SQLModel], ...] = (
+    *(tables.Task, tables.Trajectory, tables.Pair, tables.Verdict, tables.ProbeVerdict),
+    *(tables.GoldLabel, tables.JudgeLog),
+)
+_OF_RUBRICS: tuple[type[SQLModel], ...] = (
+    tables.TaskRubric,
+    tables.RubricDraft,
+    tables.RubricMatching,
+    tables.RubricRuling,
+)
 
 
 def read_audit_facts(connection: Connection, audit_id: str) -> Fields:
-    """An audit: its judges, counts of its rows, imports and runs. Never its secret."""
+    """An audit: its judges, counts of its rows (of rubrics where there are any), imports and runs. Never its secret."""
     audits, judges, imports = (tables.table(model) for model in (tables.Audit, tables.Judge, tables.Import))
     row = (
         connection.execute(
@@ -34,13 +47,10 @@ def read_audit_facts(connection: Connection, audit_id: str) -> Fields:
         .mappings()
         .one()
     )
-    counted = (
-        *(tables.Task, tables.Trajectory, tables.Pair, tables.Verdict, tables.ProbeVerdict),
-        *(tables.GoldLabel, tables.JudgeLog),
-    )
+    counts = [(model, count_of(connection, model, audit_id)) for model in (*_COUNTED, *_OF_RUBRICS)]
     return {
         **fields(row),
-        "counts": {str(model.__tablename__): count_of(connection, model, audit_id) for model in counted},
+        "counts": {str(model.__tablename__): number for model, number in counts if number or model in _COUNTED},
         "judges": _rows(connection, select(judges).where(judges.c.audit_id == audit_id)),
         "imports": _rows(
             connection, select(imports).where(imports.c.audit_id == audit_id).order_by(imports.c.created_at)
@@ -87,6 +97,13 @@ def is_made_up(connection: Connection, trajectory_id: str) -> bool:
     trajectories = tables.table(tables.Trajectory)
     query = select(trajectories.c.simulated).where(trajectories.c.trajectory_id == trajectory_id)
     return bool(connection.scalar(query))
+
+
+def is_made_up_under(connection: Connection, audit_id: str, verdict: Fields) -> bool:
+    """Whether the pair or trajectory that a verdict is on is made up."""
+    if verdict["pair_id"] is not None:
+        return has_simulated_sides(connection, audit_id, verdict["pair_id"])
+    return is_made_up(connection, verdict["trajectory_id"])
 
 
 def is_simulated(connection: Connection, audit_id: str, judge_id: str | None) -> bool:

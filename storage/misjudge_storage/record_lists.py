@@ -10,8 +10,8 @@ from sqlalchemy import Connection, exists, func, select, text
 from misjudge_storage import tables
 from misjudge_storage.queries import BY_KIND, Fields, fields
 
-JUDGE_ROLES = frozenset({"judge", "probe", "success_check"})
-"""Roles of calls that are asked of the judge; the others make the episodes."""
+JUDGE_ROLES = frozenset({"judge", "probe", "success_check", "rubric_generate", "rubric_match", "rubric_apply"})
+"""Roles of calls that judge, or write and match what is judged by; the others make the episodes."""
 _JUDGE_ROLES = ", ".join(f"'{role}'" for role in sorted(JUDGE_ROLES))
 
 
@@ -34,6 +34,12 @@ class _Query(NamedTuple):
     made_up: str = "0"
 
 
+_OF_VERDICT = (
+    "EXISTS (SELECT 1 FROM trajectories t WHERE t.trajectory_id = {0}.trajectory_id AND t.simulated) "
+    "OR EXISTS (SELECT 1 FROM pairs p JOIN trajectories t ON t.trajectory_id IN (p.trajectory_a, p.trajectory_b) "
+    "WHERE p.audit_id = {0}.audit_id AND p.pair_id = {0}.pair_id AND t.simulated)"
+)
+"""Whether what a verdict is on is made up."""
 _QUERIES: Mapping[str, _Query] = {
     "tasks": _Query(
         "x.task_id, SUBSTR(x.category, 1, 80) AS category, SUBSTR(x.language, 1, 80) AS language, "
@@ -59,9 +65,7 @@ _QUERIES: Mapping[str, _Query] = {
         order="pair_id, judge_id, verdict_id",
         joins="JOIN judges j ON j.audit_id = x.audit_id AND j.judge_id = x.judge_id",
         judged="j.simulated",
-        made_up="EXISTS (SELECT 1 FROM trajectories t WHERE t.trajectory_id = x.trajectory_id AND t.simulated) "
-        "OR EXISTS (SELECT 1 FROM pairs p JOIN trajectories t ON t.trajectory_id IN (p.trajectory_a, p.trajectory_b) "
-        "WHERE p.audit_id = x.audit_id AND p.pair_id = x.pair_id AND t.simulated)",
+        made_up=_OF_VERDICT.format("x"),
     ),
     "probes": _Query(
         "x.probe_verdict_id, x.pair_id, j.label AS judge, x.variant, x.order_shown, x.repeat, x.status, x.winner",
@@ -80,6 +84,29 @@ _QUERIES: Mapping[str, _Query] = {
     ),
     "imports": _Query(
         "x.import_id, x.format, SUBSTR(x.source, 1, 200) AS source, x.records, x.skipped", order="created_at, import_id"
+    ),
+    "drafts": _Query(
+        "x.draft_id, x.task_id, j.label AS writer, x.status, x.unscored_reason, x.rubric_id, s.number",
+        order="task_id, writer_id, draft_id",
+        joins="JOIN judges j ON j.audit_id = x.audit_id AND j.judge_id = x.writer_id "
+        "LEFT JOIN rubric_sets s ON s.rubric_id = x.rubric_id",
+        judged="j.simulated",
+    ),
+    "matchings": _Query(
+        "x.matching_id, x.draft_id, d.task_id, w.label AS writer, j.label AS matcher, x.status, x.unscored_reason",
+        order="created_at, matching_id",
+        joins="JOIN judges j ON j.audit_id = x.audit_id AND j.judge_id = x.matcher_id "
+        "JOIN rubric_drafts d ON d.draft_id = x.draft_id "
+        "JOIN judges w ON w.audit_id = d.audit_id AND w.judge_id = d.writer_id",
+        judged="j.simulated OR w.simulated",
+    ),
+    "rulings": _Query(
+        "x.ruling_id, v.pair_id, v.trajectory_id, j.label AS judge, v.order_shown, x.rubric_id, x.says, x.conflict",
+        order="judge_id, ruling_id",
+        joins="JOIN judges j ON j.audit_id = x.audit_id AND j.judge_id = x.judge_id "
+        "JOIN verdicts v ON v.verdict_id = x.ruling_id",
+        judged="j.simulated",
+        made_up=_OF_VERDICT.format("v"),
     ),
 }
 

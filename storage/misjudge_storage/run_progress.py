@@ -231,6 +231,12 @@ def cells_of_unknown_use(connection: Connection, run_id: str) -> list[str]:
     return [cell_id for cell_id in connection.scalars(query.distinct()) if cell_id is not None]
 
 
+def has_answered(connection: Connection, run_id: str, judge_id: str) -> bool:
+    """Whether a judge, or who writes or matches rubrics, has answered any call of the run."""
+    answered = LOGS.c.run_id == run_id, LOGS.c.judge_id == judge_id, LOGS.c.error.is_(None)
+    return connection.scalar(select(LOGS.c.log_id).where(*answered).limit(1)) is not None
+
+
 def recent_errors(connection: Connection, run_id: str) -> list[ErrorGroup]:
     """Failed attempts by class of error, the most frequent first."""
     attempts = func.count()
@@ -263,9 +269,11 @@ def failed_cells(connection: Connection, run_id: str) -> list[str]:
 def spent_by_task(connection: Connection, run_id: str) -> dict[str, float]:
     """Task id → USD that the run spent on it, of those tasks of which any cost is known.
 
-    That of a trajectory that is not stored is known from the run's planned pairs.
+    That of a trajectory that is not stored is known from the run's planned pairs, that of rubrics from their cells.
     """
-    subject = LOGS.c.audit_id, LOGS.c.pair_id, LOGS.c.trajectory_id
+    on_rubrics = LOGS.c.pair_id.is_(None) & LOGS.c.trajectory_id.is_(None)
+    cell_id = case((on_rubrics, LOGS.c.cell_id)).label("cell_id")
+    subject = LOGS.c.audit_id, LOGS.c.pair_id, LOGS.c.trajectory_id, cell_id
     known = LOGS.c.run_id == run_id, LOGS.c.est_cost.is_not(None)
     costs = select(*subject, func.sum(LOGS.c.est_cost).label("cost")).where(*known).group_by(*subject).subquery()
     # A trajectory is in several planned pairs, which are all of its task: a join would count it for each.
@@ -277,10 +285,11 @@ def spent_by_task(connection: Connection, run_id: str) -> dict[str, float]:
         for side in ("trajectory_a", "trajectory_b")
     ]
     query = (
-        select(func.coalesce(PAIRS.c.task_id, TRAJECTORIES.c.task_id, *planned), costs.c.cost)
+        select(func.coalesce(PAIRS.c.task_id, TRAJECTORIES.c.task_id, CELLS.c.task_id, *planned), costs.c.cost)
         .select_from(costs)
         .outerjoin(PAIRS, (PAIRS.c.audit_id == costs.c.audit_id) & (PAIRS.c.pair_id == costs.c.pair_id))
         .outerjoin(TRAJECTORIES, TRAJECTORIES.c.trajectory_id == costs.c.trajectory_id)
+        .outerjoin(CELLS, (CELLS.c.run_id == run_id) & (CELLS.c.cell_id == costs.c.cell_id))
     )
     spent_on: defaultdict[str, float] = defaultdict(float)
     for task_id, cost in connection.execute(query):

@@ -9,6 +9,7 @@ clusters, so the sums of subsets add up to those of the judge.
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import get_args
@@ -197,10 +198,20 @@ def has_graded_rewards(connection: Connection, audit_id: str) -> bool:
 def judges(connection: Connection, audit_id: str) -> list[JudgeFacts]:
     """The judges of the audit by label; not those who write or match rubrics."""
     query = f"""
-        SELECT judge_id, label, form, simulated, scale_low AS low, scale_high AS high, threshold, better
+        SELECT judge_id, label, form, simulated, scale_low AS low, scale_high AS high, threshold, better, params
         FROM judges WHERE audit_id = :audit AND form IN ({_FORMS}) ORDER BY label, form, judge_id
     """
-    return [JudgeFacts(**row) for row in connection.execute(text(query), {"audit": audit_id}).mappings()]
+    found = map(dict, connection.execute(text(query), {"audit": audit_id}).mappings())
+    return [JudgeFacts(apart=_apart(row.pop("params")), **row) for row in found]
+
+
+def _apart(params: str) -> bool:
+    """Whether parameters hold rules to apply, or that one of two must be named. Imported ones may be anything."""
+    try:
+        stated = json.loads(params)
+    except ValueError:
+        return False
+    return isinstance(stated, dict) and ("rubrics" in stated or "forced" in stated)
 
 
 def unscored_reasons(connection: Connection, audit_id: str) -> dict[str, dict[str, int]]:

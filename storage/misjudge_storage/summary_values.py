@@ -50,7 +50,9 @@ class GroupCounts(NamedTuple):
 
 
 class JudgeFacts(NamedTuple):
-    """A judge of the audit, with its raw scale."""
+    """A judge of the audit, with its raw scale. `apart`: it applies rules, or may name no tie, so that it is no judge
+    like the others.
+    """
 
     judge_id: str
     label: str
@@ -60,6 +62,7 @@ class JudgeFacts(NamedTuple):
     high: float | None
     threshold: float | None
     better: str
+    apart: bool = False
 
 
 class ScoreCount(NamedTuple):

@@ -123,6 +123,17 @@ def test_bad_records_are_left_out_when_that_is_wanted(misjudge: Misjudge, folder
     assert "1 left out" in outcome.out
 
 
+def test_what_is_to_be_known_of_gold_rules_is_said_with_their_import(misjudge: Misjudge, folder: Path) -> None:
+    row = {"case_id": "c1", "instruction": "Q", "response_a": "yes", "response_b": "no", "label": 0}
+    rules = ("Is Response A shorter?", "")
+    rows = [{**row, "case_id": f"c{n}", "rubrics": rubrics} for n, rubrics in enumerate(rules)]
+    file = write(folder, "rules.jsonl", "".join(json.dumps(one) + "\n" for one in rows))
+    outcome = misjudge("import", "rubricbench", file, "--audit", "a")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "  1 of 2 rows have no gold rules" in outcome.out
+    assert "  1 of the gold rules cite response A or B" in outcome.out
+
+
 WRITES = [
     ("import", "table", "good.csv", "--audit", "b"),
     ("judge", "a", "--judge", "simulated"),

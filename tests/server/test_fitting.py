@@ -127,3 +127,23 @@ def test_the_result_given_is_not_changed() -> None:
 
 def test_size_is_that_of_utf8_on_the_wire() -> None:
     assert size_of({"a": "中文😀", "b": [1, None]}) == len('{"a":"中文😀","b":[1,null]}'.encode())
+
+
+def test_rows_on_rubrics_that_only_say_more_of_others_go_before_them() -> None:
+    row = {"writer": "m", "recall": 0.25, "why": "x" * 40}
+    names = ("writers", "writers_by_domain", "checks", "inversions")
+    section = {name: [row] * (2 if name == "writers" else 6) for name in names}
+    fitted = fit("score_rubrics", {"rubrics": section}, size_of(section) - 3 * size_of(row))
+    assert {name: len(fitted["rubrics"][name]) for name in names} == {
+        "writers": 2,
+        "writers_by_domain": 6 - fitted["left_out"]["rubrics.writers_by_domain"],
+        "checks": 6,
+        "inversions": 6,
+    }
+    tight = fit("score_rubrics", {"rubrics": section}, 3 * size_of(row) + 400)
+    assert (len(tight["rubrics"]["writers"]), tight["rubrics"]["writers_by_domain"], tight["rubrics"]["checks"]) == (
+        2,
+        [],
+        [],
+    )
+    assert "summarize_audit" in tight["left_out_next"]

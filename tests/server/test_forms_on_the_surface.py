@@ -69,8 +69,8 @@ def complaint(text: str) -> str:
 def test_a_profile_names_prompts_by_form(configured: Path) -> None:
     loaded = load_config(configured / "misjudge.toml", trusted=True)
     profile = resolve(Variables({}, {}), loaded).profiles["strict"]
-    names = {form: prompt.name if (prompt := profile.own_prompt(form)) else None for form in FORMS}
-    assert names == {"pairwise": "pairs", "satisfaction": "one", "gate": "gate", "proxy": None}
+    names = {form: prompt.name for form in FORMS if (prompt := profile.own_prompt(form)) is not None}
+    assert names == {"pairwise": "pairs", "satisfaction": "one", "gate": "gate"}
     assert profile.origins["prompts"] == "profile strict (misjudge.toml)"
 
 
@@ -209,6 +209,7 @@ def test_judges_stand_side_by_side_by_form(deps: Deps, capsys: pytest.CaptureFix
         ("satisfaction", "satisfied though failed", "6 of 12 satisfied"),
         ("gate", "gate passed though failed", "6 of 12 passed"),
         ("proxy", "proxy content though failed", "6 of 12 content"),
+        ("rubric", "rubric passed though failed", "6 of 12 passed"),
     ],
 )
 def test_agents_are_told_by_the_form_that_was_asked(

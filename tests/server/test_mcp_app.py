@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from mcp import Client
-from mcp.types import CallToolResult, TextContent
+from mcp.types import CallToolResult, TextContent, Tool
 
 from misjudge_server.app import LazyDeps, build_app
 from misjudge_server.tool_table import INSTRUCTIONS, TOOLS
@@ -51,23 +51,36 @@ async def refusal(session: Client, tool: str, **arguments: Any) -> str:
     return content.text
 
 
+def hints_of(tool: Tool) -> dict[str, bool]:
+    """What a client takes a tool for: its hints, and of those it leaves out what the protocol says they mean."""
+    said = tool.annotations
+    assert said is not None and said.open_world_hint is not None
+    reads_only = bool(said.read_only_hint)
+    return {
+        "read_only": reads_only,
+        "destructive": said.destructive_hint is not False and not reads_only,
+        "idempotent": bool(said.idempotent_hint) or reads_only,
+        "open_world": said.open_world_hint,
+    }
+
+
 @pytest.mark.parametrize("mode", MODES)
 async def test_the_tools_offered_are_these(deps: Deps, mode: str) -> None:
     async with client(deps, mode) as session:
         listing = await session.list_tools()
         assert session.instructions == INSTRUCTIONS
-    shown = {tool.name: (tool.title, tool.annotations.model_dump()) for tool in listing.tools if tool.annotations}
-    hints = ("title", "read_only_hint", "destructive_hint", "idempotent_hint", "open_world_hint")
+    shown = {tool.name: hints_of(tool) for tool in listing.tools}
     assert shown == {
-        name: (title, dict(zip(hints, (None, reads_only, False, idempotent, asks_models), strict=True)))
-        for name, title, reads_only, idempotent, asks_models in [
-            ("summarize_audit", "Summarise an audit", True, True, False),
-            ("import_records", "Import judge logs and data sets", False, True, False),
-            ("judge", "Ask a judge", False, False, True),
-            ("run_pair", "Run and judge pairs of agents", False, False, True),
-            ("probe_judge", "Probe a judge", False, False, True),
-            ("read_record", "Read a stored record", True, True, False),
-            ("runs", "Watch, stop or resume runs", False, True, True),
+        name: {"read_only": reads_only, "destructive": False, "idempotent": idempotent, "open_world": asks_models}
+        for name, reads_only, idempotent, asks_models in [
+            ("summarize_audit", True, True, False),
+            ("import_records", False, True, False),
+            ("judge", False, False, True),
+            ("run_pair", False, False, True),
+            ("probe_judge", False, False, True),
+            ("score_rubrics", False, False, True),
+            ("read_record", True, True, False),
+            ("runs", False, True, True),
         ]
     }
     assert all(tool.output_schema is None for tool in listing.tools)

@@ -14,7 +14,7 @@ from builders import JUDGE, episode, label, pair, passed, verdict
 from misjudge_server.app import LazyDeps, build_app
 from misjudge_server.fitting import LIMIT, size_of
 from misjudge_storage.run_records import create_run
-from misjudge_storage.types import Check, Log, Message, Order, Preference, Record
+from misjudge_storage.types import Check, Log, Message, Order, Preference, Record, Rule
 from misjudge_tools.deps import Deps
 from misjudge_tools.judging.choice import JudgingSpec
 from misjudge_tools.runs.spec import RunSpec
@@ -57,7 +57,9 @@ def long_pair(number: int, judges: int = 1, subsets: int = 1) -> Record:
     record = pair(f"pair {number} 对", a, b, *verdicts, gold=gold, logs=logs, prompt=LONG, trial=0, reward_gap=0.01)
     task = record.task
     assert task is not None
-    return record.model_copy(update={"task": task.model_copy(update={"subset": f"subset {number % subsets} 子集"})})
+    rules = tuple(Rule(text=f"Rule {n} 规则: {LONG[:300]}", hard=n == 0, high_level=n == 1) for n in range(6))
+    subset = {"subset": f"subset {number % subsets} 子集"}
+    return record.model_copy(update={"task": task.model_copy(update=subset), "rubric": rules})
 
 
 def _winner(number: int, judge: int) -> Preference:
@@ -121,6 +123,17 @@ async def test_no_result_is_larger_than_every_client_takes(deps: Deps, tmp_path:
 
         judged = await ask(session, "judge", audit=AUDIT, judge="simulated")
         assert judged["run"]["total"] == 2 * scale.pairs
+        writers = [f"simulated:hits=0.{n},invents=0.5,seed={n}" for n in range(1, 5)]
+        matchers = ["simulated:misses=0.4", "simulated:overmatches=0.4"]
+        work = {"audit": AUDIT, "judge": "simulated", "samples": 6}
+        measured = await ask(session, "score_rubrics", **work, writers=writers, matchers=matchers, batch=True)
+        assert (measured["run"]["state"], len(measured["judges"])) == ("done", 6)
+        assert all(measured["rubrics"][name] for name in ("advice", "writers", "gaps", "accuracy"))
+        assert measured["left_out"]["rubrics.accuracy_by_domain"]
+        applied = await ask(session, "score_rubrics", **work, action="apply", rubrics=["self", "human"])
+        assert applied["rulings"]
+        written = await ask(session, "score_rubrics", **work, action="generate")
+        assert written["drafts"]
         files = [tmp_path / f"log {n}.jsonl" for n in range(40)]
         for n, file in enumerate(files):
             row = {"task": f"t{n}", "prompt": LONG, "a": LONG, "b": "b" + LONG, "winner": "A"}

@@ -16,12 +16,13 @@ from pydantic import SecretStr, ValidationError
 from command import ROOTS, Misjudge, command, environment, launcher
 from misjudge_server.simulate import SimulateRequest, serve_simulated
 from misjudge_storage.errors import InvalidInput
+from misjudge_storage.hashing import template_hash
 from misjudge_tools.episodes.settings import Allowed
 from misjudge_tools.gateway.calls import Call, ChatTurn, Exchange
 from misjudge_tools.gateway.pool import Gateways
 from misjudge_tools.gateway.settings import Endpoint
 from misjudge_tools.gateway.simulated import SimulatedServer
-from misjudge_tools.gateway.simulated_bias import SimulatedBias
+from misjudge_tools.gateway.simulated_bias import Brief, SimulatedBias
 from misjudge_tools.gateway.simulated_judge import simulated_reply
 from misjudge_tools.judging.pairing import fence
 
@@ -114,31 +115,50 @@ async def test_it_says_how_skilled_agents_without_a_script_are(suite: Path, skil
 
 
 @posix
-async def test_the_judge_has_the_faults_that_are_planted(suite: Path) -> None:
+async def test_judges_writers_and_matchers_have_the_faults_that_are_planted(suite: Path) -> None:
     faults = {"position": 0.1, "obedience": 0.2, "length": 0.3, "politeness": 0.4, "self_preference": 0.5}
     rest = {"family": "qwen", "noise": 0.15, "near": 0.35, "parse_failure": 0.05, "lenience": 0.6, "seed": 3}
-    bias = SimulatedBias.model_validate({**faults, **rest})
-    options = [f"--{name.replace('_', '-')}={value}" for name, value in {**faults, **rest}.items() if name != "near"]
+    of_rules = {"hits": 0.6, "invents": 0.5, "misses": 0.3, "overmatches": 0.4, "rule_following": 0.7}
+    planted = {**faults, **rest, **of_rules}
+    bias = SimulatedBias.model_validate(planted)
+    options = [f"--{name.replace('_', '-')}={value}" for name, value in planted.items() if name != "near"]
     program = (*launcher(HEEDED), "simulate", "--port=0", f"--suite={suite.name}", "--near-noise=0.35", *options)
     process = await asyncio.create_subprocess_exec(
         *program, cwd=suite.parent, env=environment(), stdout=PIPE, stderr=PIPE
     )
-    shown = [fence(f"RESPONSE {label}", "0" * 16, text).text for label, text in (("A", "x"), ("B", "please y"))]
+    blocks = {
+        label: fence(label, "0" * 16, text).text
+        for label, text in (
+            ("RESPONSE A", "x"), ("RESPONSE B", "please y"), ("TASK", "z"), ("RULES", "1. Is it x?\n2. Is it y?"),
+            ("GOLD", "1. Is it y?"),
+        )
+    }  # fmt: skip
+    pair = ("RESPONSE A", "RESPONSE B")
+    kinds = (pair, ("RULES", *pair), ("TASK",), ("TASK", "GOLD", "RULES"))
     asked = [
-        (ChatTurn(role="system", content="You judge."), ChatTurn(role="user", content="\n\n".join((f"{n}", *shown))))
+        (
+            ChatTurn(role="system", content="You judge."),
+            ChatTurn(role="user", content="\n\n".join((f"{n}", *(blocks[label] for label in kind)))),
+        )
+        for kind in kinds
         for n in range(30)
     ]
+    truth = {template_hash(blocks[label]): Brief(rules=("Is it y?", "Is it z?")) for label in ("TASK", "RULES")}
     try:
         base_url = (await said_by(process))[1].removeprefix("TAOTOKEN_BASE_URL=")
         gateways = Gateways()
         gateway = gateways.at(Endpoint(base_url=base_url, key=SecretStr("simulated")))
+        await gateway.tell_truth(truth)
         said = [(await gateway.ask(Call(model="m", messages=turns))).text for turns in asked]
         await gateways.aclose()
     finally:
         process.terminate()
         await end_of(process)
-    assert said == [simulated_reply(bias, {}, "m", turns) for turns in asked]
-    assert said != [simulated_reply(SimulatedBias(seed=3), {}, "m", turns) for turns in asked]
+    assert said == [simulated_reply(bias, truth, "m", turns) for turns in asked]
+    for name in of_rules:
+        without = bias.model_copy(update={name: SimulatedBias.model_fields[name].default})
+        assert said != [simulated_reply(without, truth, "m", turns) for turns in asked], name
+    assert said[:30] != [simulated_reply(SimulatedBias(seed=3), {}, "m", turns) for turns in asked[:30]]
 
 
 @posix

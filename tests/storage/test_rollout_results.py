@@ -162,9 +162,9 @@ def test_replies_of_earlier_tries_come_back_by_their_keys(any_store: Store) -> N
         scored = log_row(run.audit_id, Log(reply_key="k6", raw_output="0.9"), "gate", trajectory_id=x, judge_id=gate)
         insert_new(connection, JudgeLog, [*logs, scored])
     assert ask(any_store, earlier_replies, x) == {
-        "k1": StoredCall("k1", "hi", '{"tool_calls":[]}', 7, 2),
-        "k2": StoredCall("k2", None, None, None, None),
-        "k3": StoredCall("k3", "yes", None, None, None),
+        "k1": StoredCall(logs[0]["log_id"], "k1", "hi", '{"tool_calls":[]}', 7, 2),
+        "k2": StoredCall(logs[2]["log_id"], "k2", None, None, None, None),
+        "k3": StoredCall(logs[3]["log_id"], "k3", "yes", None, None, None),
     }
     assert ask(any_store, earlier_replies, "trj_unknown") == {}
 

@@ -254,6 +254,8 @@ RESULTS = (
     "COVERING INDEX sqlite_autoindex_verdicts_1 (verdict_id=?)",
     "COVERING INDEX sqlite_autoindex_trajectories_1 (trajectory_id=?)",
     "COVERING INDEX sqlite_autoindex_probe_verdicts_1 (probe_verdict_id=?)",
+    "COVERING INDEX sqlite_autoindex_rubric_drafts_1 (draft_id=?)",
+    "COVERING INDEX sqlite_autoindex_rubric_matchings_1 (matching_id=?)",
 )
 """The result of a cell, whichever it has: one look-up each."""
 TO_CELL = "INDEX sqlite_autoindex_cells_1 (run_id=? AND cell_id=?)"
@@ -278,6 +280,8 @@ OF_RUN = "INDEX sqlite_autoindex_runs_1 (run_id=?)"
             [
                 ["INDEX verdicts_unscored (audit_id=?)", OF_RUN, TO_CELL],
                 ["INDEX probe_verdicts_unscored (audit_id=?)", OF_RUN, TO_CELL],
+                ["INDEX rubric_drafts_by_time (audit_id=?)", OF_RUN, TO_CELL],
+                ["INDEX rubric_matchings_by_time (audit_id=?)", OF_RUN, TO_CELL],
             ],
         ),
         (
@@ -285,6 +289,8 @@ OF_RUN = "INDEX sqlite_autoindex_runs_1 (run_id=?)"
             [
                 ["INDEX verdicts_unscored (audit_id=?)", OF_RUN, OF_CELL],
                 ["INDEX probe_verdicts_unscored (audit_id=?)", OF_RUN, OF_CELL],
+                ["INDEX rubric_drafts_by_time (audit_id=?)", OF_RUN, OF_CELL],
+                ["INDEX rubric_matchings_by_time (audit_id=?)", OF_RUN, OF_CELL],
             ],
         ),
         (
@@ -293,6 +299,8 @@ OF_RUN = "INDEX sqlite_autoindex_runs_1 (run_id=?)"
                 ["INDEX verdicts_by_time (audit_id=? AND created_at>?)", OF_RUN, OF_CELL],
                 ["INDEX trajectories_by_time (audit_id=? AND created_at>?)", OF_RUN, OF_CELL],
                 ["INDEX probe_verdicts_by_time (audit_id=? AND created_at>?)", OF_RUN, OF_CELL],
+                ["INDEX rubric_drafts_by_time (audit_id=? AND created_at>?)", OF_RUN, OF_CELL],
+                ["INDEX rubric_matchings_by_time (audit_id=? AND created_at>?)", OF_RUN, OF_CELL],
             ],
         ),
     ],

@@ -19,6 +19,16 @@ def named(part: str) -> list[str]:
     return [name for row in rows for name in re.findall(r"`(\w+)`", row)]
 
 
+def columns_by_table(part: str) -> dict[str, list[str]]:
+    """Table → the names in the second cells, also of the rows below whose first cell is empty."""
+    found: dict[str, list[str]] = {}
+    table = ""
+    for first, second in re.findall(r"^\| (`\w+`)? ?\| (`.*?) \|", part, re.M):
+        table = first.strip("`") or table
+        found.setdefault(table, []).extend(re.findall(r"`(\w+)`", second))
+    return found
+
+
 def section(heading: str) -> str:
     return PAGE.split(f"\n## {heading}\n")[1].split("\n## ")[0]
 
@@ -33,3 +43,13 @@ def test_the_page_names_every_table_and_what_only_live_episodes_have(store: Stor
     assert sorted(named(tables)) == sorted(inspect(store.engine).get_table_names())
     columns = [column["name"] for column in inspect(store.engine).get_columns("trajectories")]
     assert named(live) == columns[columns.index("created_at") + 1 :]
+
+
+def test_the_page_explains_every_column_of_the_tables_of_rubrics(store: Store) -> None:
+    known = inspect(store.engine)
+    rubrics = [name for name in known.get_table_names() if "rubric" in name]
+    explained = columns_by_table(section("Rubrics"))
+    assert len(rubrics) == 9
+    assert {table: sorted(names) for table, names in explained.items()} == {
+        table: sorted(column["name"] for column in known.get_columns(table)) for table in rubrics
+    }

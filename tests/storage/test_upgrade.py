@@ -23,12 +23,13 @@ from misjudge_storage.errors import StoreUnwritable
 from misjudge_storage.ingest import ensure_audit, ingest
 from misjudge_storage.judging_records import read_pair_subjects, read_pair_truths, stored_replies
 from misjudge_storage.migrations import all_migrations
+from misjudge_storage.probe_records import probed_judge
 from misjudge_storage.run_progress import Progress, RoleSpend, Stage
 from misjudge_storage.run_records import PlannedCell, RunRow
 from misjudge_storage.types import Log, Record
 from misjudge_storage.upgrading import upgrade
 
-VERSIONS = (2, 3, 4)
+VERSIONS = (2, 3, 4, 5)
 NEWEST = all_migrations()[-1].number
 OLD_JUDGE = JUDGE.model_copy(update={"origin": "imported"})
 OLD_GATE = SATISFACTION.model_copy(update={"origin": "imported"})
@@ -129,10 +130,10 @@ def test_the_views_of_an_upgraded_store_say_what_they_said_and_what_is_made_up(o
             del row["simulated"]
     assert after == before
     assert all(before.values())
-    simulated = {2: set(), 3: {("simulated", False)}, 4: {("simulated", False), ("judge-n", True)}}
-    assert made_up == simulated[version]
+    of_live = {("judge-n", True)} if version > 3 else set()
+    assert made_up == ({("simulated", False)} if version > 2 else set()) | of_live
     judged = {(row["pair_id"], row["judge_pref"], row["judge"] == "judge") for row in before["audit_pairs"]}
-    live = {(LIVE_PAIR, "A", False)} if version == 4 else set()
+    live = {(LIVE_PAIR, "A", False)} if version > 3 else set()
     assert judged == {("p1", "A", False), ("p1", None, True), ("p2", "B", True)} | live
 
 
@@ -161,7 +162,7 @@ def test_an_old_run_goes_on_where_it_was_stopped(upgraded: Store, version: int) 
         assert lease.epoch == 2
 
 
-@pytest.mark.parametrize("version", [3, 4], indirect=True)
+@pytest.mark.parametrize("version", [3, 4, 5], indirect=True)
 def test_what_version_3_knew_of_limits_pauses_and_replies_is_kept(upgraded: Store) -> None:
     with upgraded.write() as connection:
         runs = judging_runs(connection)
@@ -178,8 +179,8 @@ def test_what_version_3_knew_of_limits_pauses_and_replies_is_kept(upgraded: Stor
         assert run_records.read_run(connection, killed.run_id).note is None
 
 
-@pytest.mark.parametrize("version", [4], indirect=True)
-def test_a_live_run_of_version_4_keeps_its_episodes_and_what_is_left_of_its_plan(upgraded: Store) -> None:
+@pytest.mark.parametrize("version", [4, 5], indirect=True)
+def test_a_live_run_of_version_4_or_later_keeps_its_episodes_and_what_is_left_of_its_plan(upgraded: Store) -> None:
     with upgraded.write() as connection:
         (live,) = [run for run in run_records.list_runs(connection, None) if run.operation == "run_pair"]
         assert (live.audit, live.state, live.budget_json) == ("live", "cancelled", '{"max_calls":1}')
@@ -196,6 +197,26 @@ def test_a_live_run_of_version_4_keeps_its_episodes_and_what_is_left_of_its_plan
         probed = PlannedCell("cell_probe", "probe", left.actor_id, LIVE_PAIR, None, "AB", 0, variant="padding.en.v1:A")
         again = run_records.create_run(connection, live.audit_id, "probe_judge", "{}", None, [probed])
         assert run_records.pending(connection, again, 0, 10) == [probed._replace(seq=1)]
+
+
+@pytest.mark.parametrize("version", [5], indirect=True)
+def test_a_probing_of_version_5_keeps_its_verdicts_and_what_is_left_of_its_plan(upgraded: Store) -> None:
+    with upgraded.write() as connection:
+        (probing,) = [run for run in run_records.list_runs(connection, None) if run.operation == "probe_judge"]
+        assert (probing.audit, probing.state, probing.budget_json) == ("live", "cancelled", '{"max_calls":3}')
+        assert run_progress.stages(connection, probing.run_id) == [Stage("probe", 3, 4)]
+        (left,) = run_records.pending(connection, probing.run_id, 0, 10)
+        assert (left.kind, left.pair_id, left.variant) == ("probe", LIVE_PAIR, "politeness.en.v1:B")
+        assert (left.task_id, left.draft_id) == (None, None)
+        counted = probed_judge(connection, probing.audit_id, left.actor_id)
+        assert counted is not None
+        assert [(one.probe, one.items, one.flips) for one in counted.probes] == [("padding", 1, 0)]
+        assert run_records.run_with_key(connection, "monthly") == probing.run_id
+        drafted = PlannedCell(
+            "cell_draft", "rubric_generate", left.actor_id, None, None, None, 0, task_id="query_boot_size"
+        )
+        again = run_records.create_run(connection, probing.audit_id, "score_rubrics", "{}", None, [drafted])
+        assert run_records.pending(connection, again, 0, 10) == [drafted._replace(seq=1)]
 
 
 def test_importing_the_same_file_into_an_upgraded_store_adds_nothing(upgraded: Store) -> None:

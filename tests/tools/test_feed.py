@@ -127,7 +127,7 @@ async def test_a_worker_waits_for_what_others_do_and_leaves_when_nothing_can_com
     assert not waiting.done()
     await feed.finished()
     assert await waiting is None
-    assert feed.waits, "its pair was never made"
+    assert feed.waits_for == "episodes", "its pair was never made"
 
 
 async def test_cells_that_come_while_the_end_of_the_plan_is_read_are_given_out(store: HeldStore) -> None:

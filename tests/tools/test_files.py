@@ -155,12 +155,16 @@ def test_what_the_system_refuses_is_said(tmp_path: Path) -> None:
         ("a,b\n1,2".encode("utf-16-le"), "starts with NUL bytes, as UTF-16 text does"),
         (b"PK\x03\x04rest", "is an Excel workbook or ZIP archive"),
         (b"\x1f\x8brest", "is a gzip archive"),
-        (b"PAR1rest", "is a Parquet file"),
     ],
 )
 @pytest.mark.parametrize("reader", [read_csv, read_jsonl, read_json_array, looks_like])
 def test_what_is_not_utf8_text_is_named(file: Callable[..., Path], reader: Reader, content: bytes, kind: str) -> None:
     assert kind in refusal(reader, file(content))
+
+
+@pytest.mark.parametrize("reader", [read_csv, read_jsonl, read_json_array])
+def test_parquet_is_named_where_only_text_is_read(file: Callable[..., Path], reader: Reader) -> None:
+    assert "is a Parquet file, not UTF-8 text. Export it" in refusal(reader, file(b"PAR1rest"))
 
 
 @pytest.mark.parametrize("reader", [read_csv, read_jsonl, read_rows])

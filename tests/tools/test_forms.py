@@ -6,7 +6,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import jsonschema
 import pytest
@@ -14,7 +14,7 @@ import pytest
 from live_parts import SHOP, ran, shop
 from loopback import LoopbackServer, completion
 from misjudge_storage.errors import InvalidInput
-from misjudge_storage.types import Form, Message, Record, ToolCall
+from misjudge_storage.types import AskedForm, Form, Message, Record, ToolCall
 from misjudge_tools.deps import Deps
 from misjudge_tools.gateway.settings import Endpoint
 from misjudge_tools.judge import judge
@@ -22,7 +22,7 @@ from misjudge_tools.judging.choice import JudgingSpec, choose_judge, judge_of, l
 from misjudge_tools.judging.forms import FORMS
 from misjudge_tools.judging.verdicts import ReplyForm, SatisfactionReading, read_satisfaction
 from misjudge_tools.profiles import ModelSettings, Profile, PromptText
-from misjudge_tools.requests import JudgeRequest, SummarizeRequest
+from misjudge_tools.requests import JudgedForm, JudgeRequest, SummarizeRequest
 from misjudge_tools.summarize_audit import summarize
 from operations import KEY, PromptJudge, keyed, opened, pair_record, pair_records, rows, stored
 
@@ -48,7 +48,9 @@ def asked(**values: Any) -> JudgeRequest:
     return JudgeRequest.model_validate({"audit": "a", **values})
 
 
-def spec(name: str | None = None, form: Form = "gate", models: ModelSettings | None = None, **own: Any) -> JudgingSpec:
+def spec(
+    name: str | None = None, form: AskedForm = "gate", models: ModelSettings | None = None, **own: Any
+) -> JudgingSpec:
     return choose_judge(name, form, "en", models or keyed("http://127.0.0.1:9"), **own)
 
 
@@ -136,7 +138,7 @@ async def test_the_gate_sees_what_was_done_and_the_proxy_only_what_was_said(tmp_
 async def test_the_simulated_judge_answers_every_form_and_each_has_its_section(tmp_path: Path) -> None:
     async with opened(tmp_path / "s.db") as deps:
         stored(deps.store, pair_records(4))
-        for form in FORMS:
+        for form in get_args(JudgedForm):
             assert (await judge(asked(form=form, judge="simulated"), deps)).run.state == "done"
         found = summarize(SummarizeRequest(audit="a"), deps.store)
     assert found.judge == "simulated", "one judge, whatever the form"
@@ -210,9 +212,11 @@ def test_labels_belong_to_pairs() -> None:
 def test_the_form_of_reply_of_a_profile_goes_with_its_own_prompts() -> None:
     tag = ReplyForm(kind="tag")
     without = strict(reply_form=tag)
-    assert [spec("strict", form, without).reply_form for form in FORMS] == [tag, JSON, JSON, JSON]
+    others = [form for form in FORMS if form != "pairwise"]
+    assert spec("strict", "pairwise", without).reply_form == tag
+    assert [spec("strict", form, without).reply_form for form in others] == [JSON] * len(others)
     other = strict(reply_form=tag, prompts={"proxy": ONE})
-    assert [spec("strict", form, other).reply_form for form in FORMS] == [JSON, JSON, JSON, tag]
+    assert [form for form in FORMS if spec("strict", form, other).reply_form == tag] == ["proxy"]
     assert spec("strict", "gate", without, own=ONE).reply_form == tag, "the prompt of the call is an own one"
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+import rubricbench_rows
 from misjudge_storage.errors import BadRecords, Conflict, InvalidInput, MisjudgeError
 from misjudge_tools.deps import Deps
 from misjudge_tools.import_records import import_records
@@ -81,6 +82,7 @@ CASES: dict[str, tuple[str, str, dict[str, Any]]] = {
     ),
     "gauge-table": ("agents.csv", "agent,r,g\na,0.1,1\nb,0.2,2\n", {"reward_col": "r", "gate_col": ["g:rank"]}),
     "judgebench": ("bench.jsonl", json_lines(bench("p1", "A>B", "A>B", "A>B"), bench("p2", "B>A", "B>A")), {}),
+    "rubricbench": ("rules.jsonl", json_lines(*rubricbench_rows.rows(2)), {}),
 }
 
 

@@ -139,7 +139,7 @@ def least_context(deps: Deps, pair_id: str) -> int:
     low, high = 0, 100_000
     while low < high:
         middle = (low + high) // 2
-        low, high = (middle + 1, high) if shown_at(deps, middle, pair_id)[0].too_long else (low, middle)
+        low, high = (middle + 1, high) if shown_at(deps, middle, pair_id)[0].unasked else (low, middle)
     return low
 
 
@@ -159,9 +159,9 @@ async def test_a_pair_fits_to_the_last_token_in_both_orders_or_in_none(deps: Dep
     around = render(template, {**task, **EMPTY}).user
     said = sum(tokens_of(f"[assistant] {one}") for one in SAID[pair_id])
     least = taken(spec, template.system, around) + said
-    assert [shown.too_long for shown in shown_at(deps, least - 1, pair_id)] == [True, True]
+    assert [shown.unasked for shown in shown_at(deps, least - 1, pair_id)] == ["context_overflow"] * 2
     for shown in shown_at(deps, least, pair_id):
-        assert not shown.too_long
+        assert shown.unasked is None
         assert 0 <= least - taken(spec, shown.prompt.system, shown.prompt.user) < 30, "what a fence may take"
     assert least_context(deps, pair_id) == least
 
@@ -182,8 +182,8 @@ async def test_at_the_boundary_it_is_sent_and_one_token_below_it_is_not(
 
 async def test_a_long_task_or_schema_takes_of_the_room_too(deps: Deps) -> None:
     stored(deps.store, [pair_record("wordy", "Cancel it. " * 2000, SHORT, "A")])
-    assert shown_at(deps, CONTEXT, "wordy")[0].too_long
-    assert shown_at(deps, CONTEXT, "wordy", truncate="middle")[0].too_long, "only transcripts are cut"
+    assert shown_at(deps, CONTEXT, "wordy")[0].unasked
+    assert shown_at(deps, CONTEXT, "wordy", truncate="middle")[0].unasked, "only transcripts are cut"
 
 
 # ---- cut in the middle
@@ -216,7 +216,7 @@ async def test_truncation_sends_something_that_fits_and_records_what_is_missing(
 
 async def test_both_sides_keep_the_same_room_and_the_same_text_in_both_orders(deps: Deps) -> None:
     ab, ba = shown_at(deps, CONTEXT, truncate="middle")
-    assert (ab.too_long, ba.too_long) == (False, False)
+    assert (ab.unasked, ba.unasked) == (None, None)
     first, second = inner(ab)
     assert (second, first) == inner(ba)
     assert abs(tokens_of(first) - tokens_of(second)) < 60, "to the end of a line"

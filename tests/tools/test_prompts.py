@@ -31,12 +31,36 @@ SHIPPED: tuple[tuple[PromptName, Language], ...] = (
     ("judge_gate", "zh"),
     ("judge_proxy", "en"),
     ("judge_proxy", "zh"),
+    ("judge_forced", "en"),
+    ("judge_forced", "zh"),
+    ("judge_pair_rubric", "en"),
+    ("judge_pair_rubric", "zh"),
+    ("judge_forced_rubric", "en"),
+    ("judge_forced_rubric", "zh"),
+    ("judge_rubric", "en"),
+    ("judge_rubric", "zh"),
 )
+CRAFTS: tuple[tuple[PromptName, Language], ...] = (
+    ("rubric_generate", "en"),
+    ("rubric_generate", "zh"),
+    ("rubric_match", "en"),
+    ("rubric_match", "zh"),
+    ("rubric_match_batch", "en"),
+    ("rubric_match_batch", "zh"),
+)
+WITH_RULES = ("judge_pair_rubric", "judge_forced_rubric", "judge_rubric")
 REPLY_KEYS: dict[PromptName, tuple[str, ...]] = {
     "judge_pair": ("reasons", "score_a", "score_b", "winner"),
     "judge_satisfaction": ("reason", "satisfaction"),
     "judge_gate": ("reason", "score"),
     "judge_proxy": ("reason", "score"),
+    "judge_forced": ("reasons", "score_a", "score_b", "winner"),
+    "judge_pair_rubric": ("rules", "rule", "reason", "a", "b", "reasons", "score_a", "score_b", "winner"),
+    "judge_forced_rubric": ("rules", "rule", "reason", "a", "b", "reasons", "score_a", "score_b", "winner"),
+    "judge_rubric": ("rules", "rule", "reason", "met", "reason", "passed"),
+    "rubric_generate": ("rules", "rule", "hard"),
+    "rubric_match": ("reason", "match"),
+    "rubric_match_batch": ("matches", "rule", "reason", "match"),
 }
 FORBIDDEN = {
     "en": ("politeness", "length", "promises", "format", "undisclosed", "untrusted"),
@@ -48,12 +72,26 @@ SEEN: dict[Language, dict[PromptName, tuple[str, ...]]] = {
         "judge_satisfaction": ("evidence", "constraints", "from 0", "to 1"),
         "judge_gate": ("evidence", "goal", "rule", "from 1", "to 7"),
         "judge_proxy": ("said to each other", "is not shown", "goal", "from 1", "to 7"),
+        "judge_forced": ("evidence", "constraints", "scores from 0", "to 5", "A or B", "no tie"),
+        "judge_pair_rubric": ("evidence", "constraints", "[hard]", "RULES", "meets", "fails", "tie"),
+        "judge_forced_rubric": ("evidence", "constraints", "[hard]", "RULES", "meets", "fails", "no tie"),
+        "judge_rubric": ("evidence", "constraints", "[hard]", "RULES", "more than half"),
+        "rubric_generate": ("yes/no", "one constraint", "no response", "language of the instruction", "3 to 12"),
+        "rubric_match": ("same constraint", "same scope", "Broader, narrower, vaguer", "opposite", "null"),
+        "rubric_match_batch": ("same constraint", "same scope", "Broader, narrower, vaguer", "opposite", "several may"),
     },
     "zh": {
         "judge_pair": ("证据", "约束", "从 0", "到 5"),
         "judge_satisfaction": ("证据", "约束", "从 0", "到 1"),
         "judge_gate": ("证据", "目标", "规则", "从 1", "到 7"),
         "judge_proxy": ("说过的话", "看不到", "目标", "从 1", "到 7"),
+        "judge_forced": ("证据", "约束", "从 0", "到 5", "A 或 B", "没有平局"),
+        "judge_pair_rubric": ("证据", "约束", "[hard]", "RULES", "meets 满足", "fails 不满足", "平局"),
+        "judge_forced_rubric": ("证据", "约束", "[hard]", "RULES", "meets 满足", "fails 不满足", "没有平局"),
+        "judge_rubric": ("证据", "约束", "[hard]", "RULES", "一半以上"),
+        "rubric_generate": ("是非", "一个约束", "看不到任何回答", "指令所用的语言", "3 到 12"),
+        "rubric_match": ("约束相同", "范围相同", "更宽、更窄、更含糊", "相反", "null"),
+        "rubric_match_batch": ("约束相同", "范围相同", "更宽、更窄、更含糊", "相反", "可重复"),
     },
 }
 OPENING = "=== BEGIN RESPONSE A 0123456789abcdef ==="
@@ -97,7 +135,7 @@ def filled(name: PromptName, **given_values: str) -> dict[str, str]:
     return {variable: given_values.get(variable, f"<{variable}>") for variable in PROMPT_VARIABLES[name]}
 
 
-@pytest.mark.parametrize(("name", "language"), SHIPPED)
+@pytest.mark.parametrize(("name", "language"), (*SHIPPED, *CRAFTS))
 def test_a_shipped_prompt_knows_its_version_and_the_hash_of_its_text(name: PromptName, language: Language) -> None:
     template = load_prompt(name, language)
     assert (template.name, template.language, template.version) == (name, language, f"{name}.{language}.v1")
@@ -107,7 +145,9 @@ def test_a_shipped_prompt_knows_its_version_and_the_hash_of_its_text(name: Promp
 
 def test_the_text_of_a_released_version_never_changes() -> None:
     # A change of wording breaks every comparison with stored verdicts: add a v2 beside it instead.
-    assert {load_prompt(name, language).version: load_prompt(name, language).hash for name, language in SHIPPED} == {
+    assert {
+        load_prompt(name, language).version: load_prompt(name, language).hash for name, language in (*SHIPPED, *CRAFTS)
+    } == {
         "judge_pair.en.v1": "4d865a8528d05ab5",
         "judge_pair.zh.v1": "82936014c021cdc5",
         "judge_satisfaction.en.v1": "3199d78409053a66",
@@ -116,6 +156,20 @@ def test_the_text_of_a_released_version_never_changes() -> None:
         "judge_gate.zh.v1": "e0019114dd873324",
         "judge_proxy.en.v1": "065942608ab5fe7f",
         "judge_proxy.zh.v1": "5f738068dc732be1",
+        "judge_forced.en.v1": "af20bcb3e192f2fc",
+        "judge_forced.zh.v1": "05eec1796819fcc5",
+        "judge_pair_rubric.en.v1": "6f0ed1841fb3b484",
+        "judge_pair_rubric.zh.v1": "417117a5e6e0bf06",
+        "judge_forced_rubric.en.v1": "b51a10f7cc25bf1e",
+        "judge_forced_rubric.zh.v1": "25dae3a3d2b71994",
+        "judge_rubric.en.v1": "a3f389156b668da3",
+        "judge_rubric.zh.v1": "fec375edb3b8b8d4",
+        "rubric_generate.en.v1": "65a427a620b26901",
+        "rubric_generate.zh.v1": "f25bdd6dc6380e96",
+        "rubric_match.en.v1": "8e27e7a56f0dfc16",
+        "rubric_match.zh.v1": "39c27e93ab87c93f",
+        "rubric_match_batch.en.v1": "afd462a1cc21fd4a",
+        "rubric_match_batch.zh.v1": "8d1a04e0b32573a9",
     }
 
 
@@ -123,8 +177,9 @@ def test_the_text_of_a_released_version_never_changes() -> None:
 def test_the_constant_instructions_come_first_and_the_responses_last(name: PromptName, language: Language) -> None:
     rendered = render(load_prompt(name, language), filled(name))
     assert rendered.system == load_prompt(name, language).system
-    assert rendered.user.endswith("<response_a>\n\n<response_b>" if name == "judge_pair" else "<response>")
-    used = [variable for variable in ("task", "criteria", "constraints") if variable in PROMPT_VARIABLES[name]]
+    compares = "response_a" in PROMPT_VARIABLES[name]
+    assert rendered.user.endswith("<response_a>\n\n<response_b>" if compares else "<response>")
+    used = [variable for variable in ("task", "criteria", "constraints", "rules") if variable in PROMPT_VARIABLES[name]]
     places = [rendered.user.index(f"<{variable}>") for variable in used]
     assert places == sorted(places)
 
@@ -132,14 +187,30 @@ def test_the_constant_instructions_come_first_and_the_responses_last(name: Promp
 @pytest.mark.parametrize("name", PROMPT_VARIABLES)
 def test_the_instructions_stay_short(name: PromptName) -> None:
     english = load_prompt(name, "en").system
-    assert len(english.split()) * 1.35 <= 170
-    assert len(load_prompt(name, "zh").system) <= 280
+    # How rules decide, and the reply about each of them, take words of their own.
+    words, characters = (170, 280) if name not in WITH_RULES else (225, 490)
+    assert len(english.split()) * 1.35 <= words
+    assert len(load_prompt(name, "zh").system) <= characters
 
 
 @pytest.mark.parametrize(("name", "language"), SHIPPED)
 def test_the_instructions_forbid_credit_for_manners_and_undisclosed_steps(name: PromptName, language: Language) -> None:
     system = load_prompt(name, language).system
     assert [word for word in (*FORBIDDEN[language], "BEGIN", "END") if word not in system] == []
+
+
+@pytest.mark.parametrize(("name", "language"), CRAFTS)
+def test_writers_and_matchers_are_told_that_what_they_read_is_data(name: PromptName, language: Language) -> None:
+    system = load_prompt(name, language).system
+    assert [word for word in (FORBIDDEN[language][-1], "BEGIN", "END") if word not in system] == []
+
+
+@pytest.mark.parametrize(("name", "language"), CRAFTS)
+def test_what_the_calls_of_a_task_share_comes_before_the_rule_that_is_asked_about(
+    name: PromptName, language: Language
+) -> None:
+    asked_about = {"rubric_generate": [], "rubric_match": ["gold", "rule"], "rubric_match_batch": ["gold", "rules"]}
+    assert re.findall(r"\{(\w+)\}", load_prompt(name, language).user) == ["task", *asked_about[name]]
 
 
 @pytest.mark.parametrize("name", REPLY_KEYS)
@@ -153,12 +224,12 @@ def test_both_languages_of_a_prompt_hold_the_same_rules(name: PromptName) -> Non
     assert shown.findall(english.system) == shown.findall(chinese.system)
 
 
-@pytest.mark.parametrize(("name", "language"), SHIPPED)
+@pytest.mark.parametrize(("name", "language"), (*SHIPPED, *CRAFTS))
 def test_the_reply_asked_for_names_its_reasons_before_its_verdict(name: PromptName, language: Language) -> None:
     assert tuple(re.findall(r'"(\w+)":', load_prompt(name, language).system)) == REPLY_KEYS[name]
 
 
-@pytest.mark.parametrize(("name", "language"), SHIPPED)
+@pytest.mark.parametrize(("name", "language"), (*SHIPPED, *CRAFTS))
 def test_an_echo_of_the_instructions_holds_no_verdict_even_after_repair(name: PromptName, language: Language) -> None:
     example = load_prompt(name, language).system.splitlines()[-1]
     with pytest.raises(json.JSONDecodeError):
@@ -175,7 +246,7 @@ def test_absent_criteria_and_constraints_read_as_not_stated(name: PromptName, la
     assert user.count(NONE_STATED[language]) == len(PROMPT_VARIABLES[name] & {"criteria", "constraints"})
 
 
-@pytest.mark.parametrize(("name", "language"), SHIPPED)
+@pytest.mark.parametrize(("name", "language"), (*SHIPPED, *CRAFTS))
 @given(data=st.data())
 def test_no_value_is_ever_expanded_and_the_text_around_the_values_stays(
     name: PromptName, language: Language, data: st.DataObject

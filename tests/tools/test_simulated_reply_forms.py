@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import get_args
+from typing import Literal, get_args
 
 import pytest
 from pydantic import SecretStr
 
 from misjudge_storage.hashing import template_hash
-from misjudge_storage.types import Form, Preference
+from misjudge_storage.types import AskedForm, Form, Preference
 from misjudge_tools.gateway.calls import Call, ChatTurn
 from misjudge_tools.gateway.client import HttpGateway
 from misjudge_tools.gateway.settings import Endpoint
 from misjudge_tools.gateway.simulated import SimulatedServer
-from misjudge_tools.gateway.simulated_bias import SimulatedBias, Truth
+from misjudge_tools.gateway.simulated_bias import Brief, SimulatedBias, Told, Truth
 from misjudge_tools.gateway.simulated_judge import simulated_reply
 from misjudge_tools.judge import judge
 from misjudge_tools.judging.forms import FORMS
@@ -23,12 +23,13 @@ from misjudge_tools.judging.pairing import fence
 from misjudge_tools.judging.prompts import RenderedPrompt, load_prompt, render
 from misjudge_tools.judging.verdicts import ReplyForm, read_pair, read_satisfaction
 from misjudge_tools.profiles import ModelSettings, Profile, PromptText
-from misjudge_tools.requests import JudgeRequest
+from misjudge_tools.requests import JudgedForm, JudgeRequest
 from operations import opened, pair_records, stored
 
 KEY = "simulated"
 MARK = "0123456789abcdef"
 ONE, A, B = (fence(f"RESPONSE{label}", MARK, said).text for label, said in (("", "x"), (" A", "x"), (" B", "y")))
+RULES = fence("RULES", MARK, "1. Is it x?").text
 PAIR = "\n---user---\nTask: {task}\n{response_a}\n{response_b}\n"
 SINGLE = "\n---user---\nTask: {task}\n{response}\n"
 TAGGED = {
@@ -48,17 +49,17 @@ GOLD: tuple[Preference, ...] = ("A", "B", "tie")
 
 def profiled(server: SimulatedServer, form: Form, kind: str, text: str) -> ModelSettings:
     there = Endpoint(base_url=server.base_url, key=SecretStr(KEY))
-    own = {form: PromptText(name="own", text=text)}
+    own: dict[AskedForm, PromptText] = {form: PromptText(name="own", text=text)}
     profile = Profile(
         name="p", model="m", endpoint=there, prompts=own, reply_form=ReplyForm.model_validate({"kind": kind})
     )
     return ModelSettings(roles={"judge": profile}, profiles={"p": profile})
 
 
-@pytest.mark.parametrize("form", get_args(Form))
+@pytest.mark.parametrize("form", get_args(JudgedForm))
 @pytest.mark.parametrize(("kind", "texts"), [("tag", TAGGED), ("letter", BARE)])
 async def test_judges_that_reply_in_tags_and_letters_are_read(
-    tmp_path: Path, form: Form, kind: str, texts: dict[str, str]
+    tmp_path: Path, form: JudgedForm, kind: str, texts: dict[str, str]
 ) -> None:
     async with SimulatedServer() as server:
         async with opened(tmp_path / "s.db", profiled(server, form, kind, texts[form])) as deps:
@@ -75,7 +76,8 @@ async def test_judges_that_reply_in_tags_and_letters_are_read(
 def shipped(form: Form, language: str) -> RenderedPrompt:
     """A shipped prompt about a task that mentions other forms of reply."""
     task = 'Reply with [[A]] or {"x": 0} to 1, as JSON: [[yes]]'
-    values = {"task": task, "criteria": "[[B]]", "constraints": "", "response": ONE, "response_a": A, "response_b": B}
+    shown = {"response": ONE, "response_a": A, "response_b": B, "rules": RULES}
+    values = {"task": task, "criteria": "[[B]]", "constraints": "", **shown}
     return render(load_prompt(FORMS[form].prompt, "zh" if language == "zh" else "en"), values)
 
 
@@ -96,6 +98,18 @@ async def test_a_prompt_that_asks_for_json_gets_it_where_the_request_cannot_dema
     else:
         one = read_satisfaction(exchange.text, ReplyForm(), FORMS[form])
         assert (one.score is not None, one.unscored_reason) == (True, None)
+
+
+@pytest.mark.parametrize(("kind", "asked"), [("tag", "End: [[pass]] or [[fail]]."), ("letter", "Say pass or fail.")])
+@pytest.mark.parametrize("success", [True, False])
+def test_whether_one_response_passes_by_rules_is_one_word_where_no_json_is_asked_for(
+    kind: Literal["tag", "letter"], asked: str, success: bool
+) -> None:
+    turns = (ChatTurn(role="system", content=asked), ChatTurn(role="user", content=f"{RULES}\n{ONE}"))
+    truth: dict[str, Told] = {template_hash("x"): Truth(success=success)}
+    truth[template_hash(RULES)] = Brief(rules=("Is it x?",))
+    said = simulated_reply(SimulatedBias(), truth, "m", turns)
+    assert read_satisfaction(said, ReplyForm(kind=kind), FORMS["rubric"]).score == float(success)
 
 
 def reply(*texts: str, as_json: bool = False) -> str:

@@ -1,4 +1,4 @@
-"""The summary of judges that score trajectories: satisfaction, gate and proxy beside each other."""
+"""The summary of judges that score trajectories: satisfaction, gate, proxy and rubric beside each other."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ def episodes(*forms: Form, agents: int = 6, tasks: int = 6) -> list[Record]:
         for task in range(tasks):
             success = rng.random() < agent / agents
             scores = {"satisfaction": rng.choice([0.2, 0.9]), "gate": rng.randint(1, 7), "proxy": rng.randint(1, 7)}
+            scores["rubric"] = rng.randint(0, 1)
             said = [satisfied(float(scores[form]), scorer(form)) for form in forms]
             one = episode(f"agent{agent}", passed(success), task=f"t{task}", satisfaction=said)
             found.append(lone(one, line=len(found)))

@@ -27,6 +27,7 @@ from misjudge_tools.interchange.judgebench import read_judgebench
 from misjudge_tools.interchange.llmbar import read_llmbar
 from misjudge_tools.interchange.pairs import read_pairs
 from misjudge_tools.interchange.replay import read_replay
+from misjudge_tools.interchange.rubricbench import read_rubricbench
 from misjudge_tools.interchange.simulatorarena import read_simulatorarena
 from misjudge_tools.interchange.table import preview_table, read_table
 from misjudge_tools.interchange.table_mapping import parse_mapping
@@ -34,6 +35,7 @@ from misjudge_tools.interchange.tau_bench import read_tau_bench
 from misjudge_tools.interchange.trajectories import read_trajectories
 from misjudge_tools.requests import Format, ImportRequest
 from misjudge_tools.results import FileReport, ImportResult
+from misjudge_tools.rubrics.rules import cites_response
 
 Reader = Callable[[Path], Iterator[Record | BadRecord]]
 
@@ -56,6 +58,7 @@ PLAIN: dict[Format, Reader] = {
     "llmbar": read_llmbar,
     "simulatorarena": read_simulatorarena,
     "judgebench": read_judgebench,
+    "rubricbench": read_rubricbench,
 }
 COMMON = frozenset({"audit", "format", "paths", "skip_bad"})
 
@@ -189,11 +192,21 @@ def _import_file(connection: Connection, audit_id: str, request: ImportRequest, 
         unscored=sieve.unscored,
         left_out=sieve.bad,
         problems=tuple(sieve.problems[:NAMED]),
+        warnings=_rubric_warnings(sieve) if request.format == "rubricbench" else (),
     )
 
 
+def _rubric_warnings(sieve: _Sieve) -> tuple[str, ...]:
+    """What must be known of the gold rules that were read."""
+    told = (
+        (sieve.without_rules, f"of {sieve.good} rows have no gold rules: there is nothing to match there"),
+        (sieve.citing, "of the gold rules cite response A or B: labels change places, so no judge is shown these"),
+    )
+    return tuple(f"{number} {what}" for number, what in told if number)
+
+
 class _Sieve:
-    """Passes good records on and keeps count: of the bad ones, and of verdicts that mean nothing.
+    """Passes good records on and keeps count: of the bad ones, of verdicts that mean nothing, and of gold rules.
 
     Without `keep_going` the first bad record ends what is passed on, since nothing will be stored; the rest is
     still read, so that the error can name more than one.
@@ -204,6 +217,8 @@ class _Sieve:
         self.bad = 0
         self.verdicts = 0
         self.unscored = 0
+        self.without_rules = 0
+        self.citing = 0
         self.problems: list[str] = []
         self._records = records
         self._keep_going = keep_going
@@ -218,6 +233,8 @@ class _Sieve:
                 self.good += 1
                 self.verdicts += len(record.verdicts)
                 self.unscored += sum(verdict.status == "unscored" for verdict in record.verdicts)
+                self.without_rules += not record.rubric
+                self.citing += sum(cites_response(rule.text) for rule in record.rubric)
                 yield record
 
 

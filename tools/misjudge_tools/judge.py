@@ -121,19 +121,28 @@ def given_record(request: JudgeRequest) -> Record | None:
         raise InvalidInput("To judge responses given here, give task_prompt, response_a and response_b together.")
     if not FORMS[request.form].compares or request.pair_ids:
         raise InvalidInput(f"Responses given here are judged pairwise; leave out form={request.form} and pair_ids.")
-    task = Task(
-        task_id=digest("task", [request.task_prompt, request.success_criteria]),
-        prompt=request.task_prompt,
-        success_criteria=request.success_criteria,
-    )
-    a, b = (given_messages(response) for response in (request.response_a, request.response_b))
+    task = given_task(request.task_prompt, request.success_criteria)
+    return given_pair(task, request.response_a, request.response_b)
+
+
+def given_task(prompt: str, success_criteria: str = "") -> Task:
+    """A task that a request holds: what it says is its id."""
+    task_id = digest("task", [prompt, success_criteria])
+    return Task(task_id=task_id, prompt=prompt, success_criteria=success_criteria)
+
+
+def given_pair(task: Task, response_a: Transcript, response_b: Transcript) -> Record:
+    """Two responses that a request holds, as a pair: what they say is its id. Raises InvalidInput."""
+    a, b = (given_messages(response) for response in (response_a, response_b))
     refuse_same(a, b)
     pair_id = digest("pair", [task.task_id, _text(a), _text(b)])
-    episodes = tuple(
-        Episode(trajectory=Trajectory(task_id=task.task_id, agent=agent, messages=messages))
-        for agent, messages in (("given A", a), ("given B", b))
-    )
+    episodes = (given_episode(task, "given A", a), given_episode(task, "given B", b))
     return Record(line=1, task=task, episodes=episodes, pair=PairKey(pair_id=pair_id))
+
+
+def given_episode(task: Task, agent: str, messages: tuple[Message, ...]) -> Episode:
+    """One response that a request holds, under the name of an agent."""
+    return Episode(trajectory=Trajectory(task_id=task.task_id, agent=agent, messages=messages))
 
 
 def given_messages(response: Transcript) -> tuple[Message, ...]:

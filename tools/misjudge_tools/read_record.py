@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from sqlalchemy import Connection
 
-from misjudge_storage import judging_records, queries, record_lists, run_records
+from misjudge_storage import judging_records, queries, record_lists, rubric_details, run_records
 from misjudge_storage.engine import Store
 from misjudge_storage.errors import InvalidInput
 from misjudge_storage.judging_records import AuditRow
@@ -19,6 +19,7 @@ from misjudge_storage.record_lists import JUDGE_ROLES, Listed
 from misjudge_tools.deps import Deps
 from misjudge_tools.requests import RecordRequest
 from misjudge_tools.results import MARK, MARK_EPISODES, SCHEME, RecordPage, judged_mark, marks, record_uri
+from misjudge_tools.rubrics.records import linked_draft, linked_matching, linked_ruling, rubric_record
 from misjudge_tools.runs.report import run_report
 from misjudge_tools.runs.spec import read_spec, run_marks
 
@@ -26,6 +27,9 @@ SHORT = 300
 """Bytes of JSON up to which a field is never cut."""
 LEAST_ROW = 20
 """Bytes of JSON that any row of a list takes at least."""
+
+
+_OF_RUBRICS = {"drafts": linked_draft, "matchings": linked_matching, "rulings": linked_ruling}
 
 
 class _Found(NamedTuple):
@@ -110,6 +114,11 @@ def _find(parts: Sequence[str], request: RecordRequest, connection: Connection, 
         case ["runs", run_id]:
             spec = read_spec(run_records.read_run(connection, run_id).request_json, run_id)
             return _Found(run_report(store, run_id).model_dump(), run_marks(spec))
+        case ["rubrics"]:
+            listed = rubric_details.list_rubrics(connection, request.cursor, request.max_bytes // LEAST_ROW + 1)
+            return _Rows("rubrics", listed, rubric_details.count_rubrics(connection))
+        case ["rubrics", identity]:
+            return _Found(*rubric_record(connection, identity))
         case ["audits", name]:
             return _audit(connection, judging_records.read_audit(connection, name).audit_id)
         case ["audits", name, kind] if kind in BY_KIND:
@@ -123,6 +132,7 @@ def _find(parts: Sequence[str], request: RecordRequest, connection: Connection, 
             return _linked(connection, audit, kind, record)
     raise InvalidInput(
         "No such address. Allowed are misjudge://audits, misjudge://audits/NAME, misjudge://runs/ID, "
+        "misjudge://rubrics, misjudge://rubrics/ID, "
         f"misjudge://audits/NAME/KIND and misjudge://audits/NAME/KIND/ID, KIND being one of {', '.join(BY_KIND)}."
     )
 
@@ -150,6 +160,8 @@ def _linked(connection: Connection, audit: AuditRow, kind: str, record: Fields) 
     if kind == "trajectories":
         checks = queries.read_checks(connection, record["trajectory_id"])
         return _Found({**record, "checks": checks}, MARK_EPISODES if record["simulated"] else None)
+    if kind in _OF_RUBRICS:
+        return _Found(*_OF_RUBRICS[kind](connection, audit, record))
     if kind == "logs" and record["simulated"]:
         return _Found(record, MARK if record["role"] in JUDGE_ROLES else MARK_EPISODES)
     return _Found(record)
@@ -174,15 +186,15 @@ def _pair(connection: Connection, audit: AuditRow, record: Fields) -> _Found:
 
 
 def _verdict(connection: Connection, audit: AuditRow, record: Fields) -> _Found:
-    """A verdict with the address of its log; it is made up where its judge or what it is on is."""
-    log = {"log": record_uri(audit.name, "logs", record["log_id"])} if record["log_id"] else {}
+    """A verdict with the addresses of its log and ruling; it is made up where its judge or what it is on is."""
+    links = {"log": record_uri(audit.name, "logs", record["log_id"])} if record["log_id"] else {}
+    verdict_id = record.get("verdict_id")
+    if verdict_id is not None and rubric_details.applied_rules(connection, verdict_id):
+        links["ruling"] = record_uri(audit.name, "rulings", verdict_id)
     judged = queries.is_simulated(connection, audit.audit_id, record["judge_id"])
-    if record["pair_id"] is not None:
-        made = queries.has_simulated_sides(connection, audit.audit_id, record["pair_id"])
-    else:
-        made = queries.is_made_up(connection, record["trajectory_id"])
+    made = queries.is_made_up_under(connection, audit.audit_id, record)
     marked = marks(MARK if judged else None, MARK_EPISODES if made else None)
-    return _Found({**record, **log, "simulated": judged or made}, marked)
+    return _Found({**record, **links, "simulated": judged or made}, marked)
 
 
 def _only(record: Fields, wanted: Sequence[str] | None) -> Fields:

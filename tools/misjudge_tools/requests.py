@@ -27,7 +27,7 @@ JudgeName = Annotated[
         min_length=1,
         max_length=200,
         pattern=PLAIN_PATTERN,
-        description="Model or profile, 'local' (small, no key) or 'simulated' (made up). Default: the configured one.",
+        description="Model, profile, local or simulated. Default: as configured.",
     ),
 ]
 JudgedForm = Literal["pairwise", "satisfaction", "gate", "proxy"]
@@ -80,7 +80,7 @@ class AskingRequest(Limits):
         Field(min_length=1, max_length=400, description="File with an own judge prompt."),
     ] = None
     language: Literal["en", "zh"] = "en"
-    dry_run: Annotated[bool, Field(description="Only say the calls and their cost.")] = False
+    dry_run: Annotated[bool, Field(description="Only count calls and cost.")] = False
     wait_s: WaitSeconds = 40
     request_key: Annotated[
         str | None,
@@ -96,7 +96,7 @@ class JudgingRequest(AskingRequest):
     ] = None
     cascade: Annotated[
         bool,
-        Field(description="Ask the panel only where the judge is inconsistent, unscored or close, or the pair near."),
+        Field(description="Ask the panel only where the judge is unclear or the pair near."),
     ] = False
     margin: Annotated[float, Field(ge=0, le=100, description="cascade: a smaller lead is close.")] = 1
     orders: Annotated[Orders, Field(description="random: one a pair, balanced. fixed: A first.")] = "both"
@@ -107,7 +107,7 @@ class JudgingRequest(AskingRequest):
 
 Transcript = Annotated[
     str | list[dict[str, Any]],
-    Field(description="Text, or OpenAI or Anthropic chat messages."),
+    Field(description="Text or chat messages."),
 ]
 
 
@@ -117,14 +117,14 @@ class JudgeRequest(JudgingRequest):
     form: Annotated[
         JudgedForm,
         Field(
-            description="pairwise: which of two was better. One trajectory: satisfaction, 0 to 1; gate, 1 to 7, sees "
-            "tool calls; proxy, 1 to 7, sees what was said."
+            description="pairwise: which of two was better. Of one: satisfaction 0-1; gate 1-7, sees tool calls; proxy 1-7, "
+            "sees what was said."
         ),
     ] = "pairwise"
     pair_ids: Annotated[list[str] | None, Field(min_length=1, description="Only these stored pairs. Default: all.")] = (
         None
     )
-    task_prompt: Annotated[str | None, Field(description="With response_a: the task of the responses given.")] = None
+    task_prompt: Annotated[str | None, Field(description="The task of responses given here.")] = None
     success_criteria: Annotated[str, Field(description="What counts as done.")] = ""
     response_a: Transcript | None = None
     response_b: Transcript | None = None
@@ -146,12 +146,12 @@ class RunPairRequest(JudgingRequest):
             "padder, refuser, flaky:0.9.",
         ),
     ] = None
-    tasks: Annotated[list[str] | None, Field(min_length=1, description="Live: only these tasks. Default: all.")] = None
+    tasks: Annotated[list[str] | None, Field(min_length=1, description="Live: only these. Default: all.")] = None
     pairings: Annotated[
         list[str] | None,
-        Field(min_length=1, description="Live: who is compared, as a|b, a|b=near or a|b=wide. Default: all."),
+        Field(min_length=1, description="Live: as a|b, a|b=near or a|b=wide. Default: all."),
     ] = None
-    trials: Annotated[int, Field(ge=1, le=100, description="Live: how often each agent does each task.")] = 1
+    trials: Annotated[int, Field(ge=1, le=100, description="Live: per agent and task.")] = 1
     user: Annotated[
         str | None,
         Field(
@@ -174,7 +174,7 @@ class RunPairRequest(JudgingRequest):
     success_criteria: str = ""
     hard_constraints: str = ""
     category: str | None = None
-    trial: Annotated[int, Field(ge=0, description="Recorded: number of the attempt.")] = 0
+    trial: Annotated[int, Field(ge=0, description="Recorded: the attempt.")] = 0
     checks: Annotated[
         list[dict[str, Any]],
         Field(
@@ -182,10 +182,10 @@ class RunPairRequest(JudgingRequest):
             description="Recorded: success = all hold; {kind, value}, kind such as contains, tool_called, regex.",
         ),
     ] = []
-    success_a: Annotated[bool | None, Field(description="Recorded: known success, where no checks are given.")] = None
+    success_a: Annotated[bool | None, Field(description="Recorded: known success, without checks.")] = None
     success_b: bool | None = None
     success_source: Annotated[
-        Literal["verifier", "human", "label"], Field(description="Where the known success comes from.")
+        Literal["verifier", "human", "label"], Field(description="Recorded: of the known success.")
     ] = "verifier"
 
 
@@ -206,29 +206,27 @@ class ScoreRubricsRequest(AskingRequest):
     action: Annotated[
         Literal["generate", "match", "apply", "gap"],
         Field(
-            description="generate: write rules for each task. match: and find which gold rules they hit. apply: judge "
-            "with rules. gap: all of it, with no, own and human rules."
+            description="generate: write rules for tasks. match: and match them with gold rules. apply: judge by rules. "
+            "gap: all of it, with no, own and human rules."
         ),
     ] = "gap"
-    samples: Annotated[int | None, Field(ge=1, le=100_000, description="How many tasks or pairs. Default: all.")] = None
+    samples: Annotated[int | None, Field(ge=1, le=100_000, description="How many. Default: all.")] = None
     writers: Annotated[
-        list[JudgeName] | None, Field(min_length=1, max_length=20, description="Who writes rules. Default: the judge.")
+        list[JudgeName] | None, Field(min_length=1, max_length=20, description="Default: the judge.")
     ] = None
     matchers: Annotated[
         list[JudgeName] | None,
-        Field(min_length=1, max_length=2, description="Who matches; a second checks the first. Default: the judge."),
+        Field(min_length=1, max_length=2, description="A second checks the first. Default: the judge."),
     ] = None
     batch: Annotated[bool, Field(description="match: one call a task, not one a rule.")] = False
     rubrics: Annotated[
         list[str] | None,
-        Field(min_length=1, max_length=20, description="apply: none, self, human, or a rubric of the library."),
+        Field(min_length=1, max_length=20, description="apply: none, self, human, or a library rubric."),
     ] = None
     form: Annotated[
-        Literal["pairwise", "rubric"], Field(description="apply: to pairs, or to each trajectory (PASS or FAIL).")
+        Literal["pairwise", "rubric"], Field(description="apply: to pairs, or to single responses (PASS or FAIL).")
     ] = "pairwise"
-    official: Annotated[
-        bool, Field(description="As RubricBench: A first only, no ties, unparsed is wrong. Default: both orders.")
-    ] = False
+    official: Annotated[bool, Field(description="As RubricBench: A first, no ties. Default: both orders.")] = False
     pair_ids: Annotated[list[str] | None, Field(min_length=1)] = None
     task_prompt: Annotated[str | None, Field(min_length=1, description="A task given here.")] = None
     gold_rules: Annotated[list[str] | None, Field(min_length=1, max_length=500, description="Its gold rules.")] = None
@@ -239,10 +237,20 @@ class ScoreRubricsRequest(AskingRequest):
 class RubricLibraryRequest(Request):
     """Look after the library of rubrics."""
 
-    action: Literal["list", "show", "add", "diff", "export"] = "list"
+    action: Annotated[
+        Literal["list", "show", "add", "diff", "export"],
+        Field(description="diff: two rubrics, or the last two versions of one name."),
+    ] = "list"
     rubric: Annotated[str | None, Field(min_length=1, max_length=400, description="A name, or an id.")] = None
-    other: Annotated[str | None, Field(min_length=1, max_length=400)] = None
-    path: Annotated[str | None, Field(min_length=1, max_length=1000)] = None
+    other: Annotated[str | None, Field(min_length=1, max_length=400, description="diff: the later one.")] = None
+    path: Annotated[
+        str | None,
+        Field(
+            min_length=1,
+            max_length=1000,
+            description="add: file with rules, JSONL or text, one a line. export: a new .jsonl or .txt file.",
+        ),
+    ] = None
 
 
 class SuiteRequest(Request):
@@ -279,9 +287,9 @@ class ImportRequest(Request):
     dry_run: Annotated[bool, Field(description="table: only show what is read.")] = False
     map: Annotated[
         list[str],
-        Field(description="table: role=column, as prompt=question, winner=gpt+llama."),
+        Field(description="table: role=column, as winner=gpt+llama."),
     ] = []
-    values: Annotated[list[str], Field(description="table: cells, as 1=A,2=B,0=tie or winner:model_a=A.")] = []
+    values: Annotated[list[str], Field(description="table: cells, as 1=A,2=B,0=tie.")] = []
     per_response: Annotated[bool, Field(description="table: one row a response with a score.")] = False
     agent: Annotated[str | None, Field(description="tau-bench: the agent's name.")] = None
     gap_source: Annotated[

@@ -229,7 +229,10 @@ class RunPairResult(Value):
 
 
 class FileReport(Value):
-    """What one file brought: records read, rows added by table, unscored verdicts, records left out and why."""
+    """What one file brought: records read, rows added by table, unscored verdicts, records left out and why.
+
+    `warnings` say what is to be known of the records that were read.
+    """
 
     source: str
     records: int
@@ -237,6 +240,7 @@ class FileReport(Value):
     unscored: int = 0
     left_out: int = 0
     problems: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 class ImportResult(Value):

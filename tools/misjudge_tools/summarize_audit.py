@@ -11,6 +11,7 @@ from misjudge_storage.asked_records import AskedModels
 from misjudge_storage.engine import Store
 from misjudge_storage.errors import InvalidInput, NotFound
 from misjudge_storage.summary_values import JudgeFacts
+from misjudge_storage.types import Craft
 from misjudge_tools.deps import Deps
 from misjudge_tools.requests import SummarizeRequest
 from misjudge_tools.results import MARK_EPISODES, judged_mark, marks
@@ -42,7 +43,7 @@ def summarize(request: SummarizeRequest, store: Store, families: Mapping[str, st
     sections = judge_sections(counts, chosen) if chosen else audit_sections(counts)
     return AuditSummary(
         audit=request.audit,
-        marked=_marked(counts, chosen),
+        marked=_marked(counts, chosen, sections),
         judge=chosen.label if chosen else None,
         warnings=(
             *unfinished_warnings(counts.unfinished),
@@ -89,9 +90,11 @@ def _paired(counts: AuditCounts, chosen: Entry | None) -> list[JudgeFacts]:
     return [judge for judge in named if judge.form == "pairwise"]
 
 
-def _marked(counts: AuditCounts, chosen: Entry | None) -> str | None:
-    """What of it is made up: the verdicts of the judges it is of, and the episodes."""
+def _marked(counts: AuditCounts, chosen: Entry | None, sections: Sections) -> str | None:
+    """What of it is made up: the verdicts of the judges it is of, what was written and matched, and the episodes."""
     made_up = [judge.simulated for judge in counts.judges if chosen is None or judge.label == chosen.judge]
+    if sections.rubrics is not None and counts.rubrics is not None:
+        made_up += [actor.simulated for actor in counts.rubrics.actors if actor.form in get_args(Craft)]
     judged = judged_mark(sum(made_up), len(made_up))
     return marks(judged, MARK_EPISODES if counts.simulated_episodes else None)
 
@@ -125,7 +128,7 @@ def _only(sections: Sections, request: SummarizeRequest) -> Sections:
         return sections
     wanted = tuple(request.sections)
     sectional = Sections.model_fields.keys() - {"simulated", "provenance", "why"}
-    dropped = [name for name in sectional if not name.startswith(wanted)]
+    dropped = [name for name in sectional if not any(name == one or name.startswith(f"{one}_") for one in wanted)]
     why = {name: reason for name, reason in sections.why.items() if name.partition(".")[0] in wanted}
     return sections.model_copy(update={**dict.fromkeys(dropped), "why": why})
 

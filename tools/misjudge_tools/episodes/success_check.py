@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
-from misjudge_storage.hashing import canonical
 from misjudge_storage.types import Message, Task
 from misjudge_tools.episodes.asking import Ask, ModelParams
 from misjudge_tools.gateway.calls import Call, ChatTurn
@@ -13,7 +13,8 @@ from misjudge_tools.judging.prompts import Language, load_prompt, render
 from misjudge_tools.judging.reply_text import claims_in
 
 _KEYS = ("reason", "passed")
-_SCHEMA = canonical(
+"""In this order, so that a model held to the schema gives its reason first."""
+_SCHEMA = json.dumps(
     {
         "type": "object",
         "properties": {"reason": {"type": "string"}, "passed": {"type": "boolean"}},

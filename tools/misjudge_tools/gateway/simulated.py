@@ -1,7 +1,7 @@
 """The simulated gateway: agents, users and judges with planted faults behind a real HTTP endpoint on this machine.
 
-Who is asked follows from the request: one that offers tools asks an agent, the simulated user's prompt a user, and
-fenced responses a judge.
+Who is asked follows from the request: one that offers tools asks an agent, the simulated user's prompt a user, fenced
+responses a judge, fenced gold rules a matcher, and a fenced task alone a writer of rules.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from misjudge_tools.gateway.calls import ChatTurn
 from misjudge_tools.gateway.clock import Clock, SystemClock
 from misjudge_tools.gateway.settings import SIMULATED_KEY
 from misjudge_tools.gateway.simulated_agent import Ability, Repertoire, simulated_agent
-from misjudge_tools.gateway.simulated_bias import SimulatedBias, Truth, uniform
+from misjudge_tools.gateway.simulated_bias import SimulatedBias, Told, uniform
 from misjudge_tools.gateway.simulated_judge import shown_responses, simulated_reply
 from misjudge_tools.gateway.simulated_user import customer_language, simulated_user
 from misjudge_tools.gateway.simulated_wire import Asked, completion
@@ -33,7 +33,7 @@ MODELS = (
 """What /v1/models lists; any other name is taken too."""
 _LARGEST_BODY = 64 * 1024 * 1024
 _MINUTE_S = 60.0
-_TRUTH = TypeAdapter(dict[str, Truth])
+_TRUTH = TypeAdapter(dict[str, Told])
 
 
 class Trouble(Value):
@@ -50,8 +50,9 @@ class SimulatedServer:
     """Serves POST /v1/chat/completions, GET /v1/models and POST /truth on 127.0.0.1 while its context is open.
 
     /truth takes `{hash: {"success": bool, "skill": number or null, "family": text or null}}`, the hash being
-    `template_hash` of a transcript with its fence lines, or as it stands between them; it adds to what is known. Port
-    0 takes a free one. The seed of `bias` is that of every draw.
+    `template_hash` of a transcript with its fence lines, or as it stands between them, and `{hash: {"rules": [text]}}`,
+    the gold rules by the hash of a task or of rules to apply; it adds to what is known. Port 0 takes a free one. The
+    seed of `bias` is that of every draw.
     """
 
     def __init__(
@@ -71,13 +72,13 @@ class SimulatedServer:
         self._trouble = trouble or Trouble()
         self._port = port
         self._clock = clock or SystemClock()
-        self._truth: dict[str, Truth] = {}
+        self._truth: dict[str, Told] = {}
         self._taken: deque[float] = deque()
         self._asked: Counter[str] = Counter()
         self._runner: web.AppRunner | None = None
 
-    def learn(self, truth: Mapping[str, Truth]) -> None:
-        """Adds to what is known, by the hash of the transcript."""
+    def learn(self, truth: Mapping[str, Told]) -> None:
+        """Adds to what is known, by the hash of the fenced text."""
         self._truth.update(truth)
 
     async def __aenter__(self) -> SimulatedServer:
@@ -164,8 +165,8 @@ class SimulatedServer:
             self.learn(_TRUTH.validate_json(await request.read(), strict=True))
         except ValidationError:
             return _refusal(
-                'The body must map transcript hashes to {"success": true or false, "skill": 0 to 1 or null, '
-                '"family": text or null}.'
+                'The body must map hashes to {"success": true or false, "skill": 0 to 1 or null, "family": text or '
+                'null} for a transcript, or to {"rules": [texts of gold rules]} for a task or for rules to apply.'
             )
         return web.json_response({"known": len(self._truth)})
 

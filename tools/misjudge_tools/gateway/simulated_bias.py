@@ -32,6 +32,8 @@ POLITE_FROM = 2
 """How many polite words make a transcript sound polite."""
 NEAR = 0.1
 """Agents whose skills differ by less are near."""
+MOST_INVENTED = 10
+"""How many rules a writer makes up at most for each gold rule."""
 
 _POLITE = re.compile(
     r"\b(?:sorry|apolog\w*|thanks?|thank you|please|happy to|glad to|appreciate\w*|kindly|pleasure)\b"
@@ -71,10 +73,11 @@ class SimulatedBias(Value):
     closer than `NEAR` (None: it does not). One trajectory: `lenience` is the share of failed episodes that sound
     polite and satisfy all the same; `noise` turns the verdict round.
 
-    Rubrics: a writer names each gold rule with probability `hits`, and of what it writes `invents` is made up; a
-    matcher says none of a rule that hits with probability `misses`, and names some gold rule for one that hits none
-    with probability `overmatches`; a judge that is given rules lets what they come to decide with probability
-    `rule_following`.
+    Rubrics: a writer names each gold rule with probability `hits`, in other words that hold its own, and of what it
+    writes the share `invents` is made up: `inventions` rules for each gold rule on average. A matcher says none of a
+    rule that hits with probability `misses`, and names some gold rule for one that hits none with probability
+    `overmatches`. A judge that is given rules lets what they come to decide with probability `rule_following`, tried
+    after `position`; where it does not, the faults above decide.
     """
 
     position: Share = 0.0
@@ -149,7 +152,7 @@ def decide(bias: SimulatedBias, draw: Draw, a: Facts, b: Facts) -> Preference:
     if not noise or draw("noise") >= noise:
         return right
     if right == "tie":
-        return "A" if draw("tie_broken") < 0.5 else "B"
+        return untied(draw, right)
     return "B" if right == "A" else "A"
 
 
@@ -166,6 +169,56 @@ def odds(bias: SimulatedBias, a: Facts, b: Facts) -> Mapping[Preference, float]:
     for side in wrong:
         chances[side] += left * noise / len(wrong)
     return chances
+
+
+def decide_with_rules(
+    bias: SimulatedBias, draw: Draw, a: Facts, b: Facts, rules_say: Preference, *, ties: bool = True
+) -> Preference:
+    """Which label a judge names that applies rules which come to `rules_say`, in the order shown; a tie only where
+    `ties` may be named.
+    """
+    if draw("position") < bias.position:
+        return "A"
+    named = rules_say if draw("rule_following") < bias.rule_following else decide(bias, draw, a, b)
+    return named if ties else untied(draw, named)
+
+
+def odds_with_rules(
+    bias: SimulatedBias, a: Facts, b: Facts, rules_say: Preference, *, ties: bool = True
+) -> Mapping[Preference, float]:
+    """How likely `decide_with_rules` is to name each label, exactly."""
+    left = 1 - bias.position
+    otherwise = odds(bias.model_copy(update={"position": 0.0}), a, b)
+    chances: dict[Preference, float] = {
+        label: left * (1 - bias.rule_following) * share for label, share in otherwise.items()
+    }
+    chances[rules_say] += left * bias.rule_following
+    chances["A"] += bias.position
+    return chances if ties else untied_odds(chances)
+
+
+def untied(draw: Draw, named: Preference) -> Side:
+    """The label itself; one of the two by a neutral draw in place of a tie."""
+    if named == "tie":
+        return "A" if draw("tie_broken") < 0.5 else "B"
+    return named
+
+
+def untied_odds(chances: Mapping[Preference, float]) -> Mapping[Preference, float]:
+    """The odds of labels after `untied`."""
+    half = chances["tie"] / 2
+    return {"A": chances["A"] + half, "B": chances["B"] + half, "tie": 0.0}
+
+
+def inventions(bias: SimulatedBias) -> float:
+    """How many rules a writer makes up for each gold rule, on average, so that `invents` of what it writes is made up.
+
+    hits · invents / (1 - invents), at most MOST_INVENTED; 1 where it hits none and invents at all, and 0 where it does
+    not invent.
+    """
+    if not bias.invents or not bias.hits:
+        return 1.0 if bias.invents else 0.0
+    return min(MOST_INVENTED, bias.hits * bias.invents / max(1 - bias.invents, 1e-9))
 
 
 def satisfies(bias: SimulatedBias, draw: Draw, facts: Facts) -> bool:

@@ -1,4 +1,4 @@
-"""Streaming readers of CSV, JSONL and JSON files that were written elsewhere.
+"""Streaming readers of CSV, JSONL, JSON and Parquet files that were written elsewhere.
 
 Each yields `Row`s, or a `BadRecord` for a record that cannot be read, so that one bad line does not hide
 the others. What spoils the whole file (missing, empty, not UTF-8, no usable header) raises InvalidInput at
@@ -28,7 +28,8 @@ from misjudge_tools.interchange.json_records import (
     is_object,
     json_object,
 )
-from misjudge_tools.interchange.opening import open_text, reading
+from misjudge_tools.interchange.opening import PARQUET, open_bytes, open_text, reading
+from misjudge_tools.interchange.parquet_records import parquet_objects
 
 MAX_FIELD_CHARS = 4_000_000
 """Longest CSV cell."""
@@ -46,8 +47,11 @@ class _Reader(Protocol):
     def __next__(self) -> list[str]: ...
 
 
+FileKind = Literal["csv", "jsonl", "json", "parquet"]
+
+
 class Row(NamedTuple):
-    """One record as read. `line` counts from 1: the line it starts on, or its index in a JSON array."""
+    """One record as read. `line` counts from 1: the line it starts on, or its index in a JSON array or Parquet file."""
 
     line: int
     fields: dict[str, Any]
@@ -106,15 +110,27 @@ def read_json_array(path: Path, key: str | None = None) -> Iterator[Row | BadRec
         raise InvalidInput(f"{path} is empty: its array holds no records.")
 
 
+def read_parquet(path: Path) -> Iterator[Row | BadRecord]:
+    """Rows of a Parquet file, which is refused without the extra `parquet`."""
+    index = 0
+    with reading(path), open_bytes(path) as handle:
+        for index, found in enumerate(parquet_objects(path, handle), 1):
+            yield BadRecord(index, str(found)) if isinstance(found, RecordError) else Row(index, found)
+    if not index:
+        raise InvalidInput(f"{path} is empty: it holds no records.")
+
+
 def read_rows(path: Path) -> Iterator[Row | BadRecord]:
-    """Rows of a file of any of the three kinds, told apart by `looks_like`."""
+    """Rows of a file of any of the four kinds, told apart by `looks_like`."""
     readers: dict[str, Callable[[Path], Iterator[Row | BadRecord]]]
-    readers = {"csv": read_csv, "jsonl": read_jsonl, "json": read_json_array}
+    readers = {"csv": read_csv, "jsonl": read_jsonl, "json": read_json_array, "parquet": read_parquet}
     return readers[looks_like(path)](path)
 
 
-def looks_like(path: Path) -> Literal["csv", "jsonl", "json"]:
-    """The kind of a text file: by how it starts, and by its name where that leaves it open."""
+def looks_like(path: Path) -> FileKind:
+    """The kind of a file: by how it starts, and by its name where that leaves it open."""
+    if _is_parquet(path):
+        return "parquet"
     with reading(path), open_text(path, newline=None) as handle:
         filled = (line for line in _lines(handle) if line.strip())
         first = next(filled, "").lstrip()
@@ -127,6 +143,13 @@ def looks_like(path: Path) -> Literal["csv", "jsonl", "json"]:
             return "json" if suffix == ".json" else "csv"
         lines = is_object(first) and (suffix != ".json" or next(filled, None) is not None)
         return "jsonl" if lines else "json"
+
+
+def _is_parquet(path: Path) -> bool:
+    if path.suffix.lower() == ".parquet":
+        return True
+    with reading(path), open_bytes(path) as handle:
+        return handle.read(len(PARQUET)) == PARQUET
 
 
 def parse_rows(rows: Iterable[Row | BadRecord], parse: Callable[[Row], _Parsed]) -> Iterator[_Parsed | BadRecord]:

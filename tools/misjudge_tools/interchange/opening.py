@@ -11,6 +11,8 @@ from typing import IO, NoReturn
 
 from misjudge_storage.errors import InvalidInput
 
+PARQUET = b"PAR1"
+"""How a Parquet file starts."""
 _HEAD_BYTES = 65_536
 
 _AS_UTF8 = "Save it as UTF-8 and try again (in Excel choose 'CSV UTF-8', in a shell use iconv)."
@@ -22,7 +24,7 @@ _NOT_UTF8 = (
     (codecs.BOM_UTF16_BE, "UTF-16 text", _AS_UTF8),
     (b"PK\x03\x04", "an Excel workbook or ZIP archive", _AS_TEXT),
     (b"\x1f\x8b", "a gzip archive", _AS_TEXT),
-    (b"PAR1", "a Parquet file", _AS_TEXT),
+    (PARQUET, "a Parquet file", _AS_TEXT),
 )
 
 
@@ -39,17 +41,22 @@ def reading(path: Path) -> Iterator[None]:
 
 def open_text(path: Path, newline: str | None) -> io.TextIOWrapper:
     """The file as UTF-8 text, behind its byte order mark; `newline` as in `open`. Raises InvalidInput, OSError."""
-    return io.TextIOWrapper(_open_bytes(path), encoding="utf-8", newline=newline)
+    return io.TextIOWrapper(_open_utf8(path), encoding="utf-8", newline=newline)
 
 
-def _open_bytes(path: Path) -> IO[bytes]:
+def open_bytes(path: Path) -> IO[bytes]:
+    """The regular file as it is. Raises InvalidInput, OSError."""
     if path.is_dir():
         raise InvalidInput(f"{path} is a folder. Name a file in it.")
     if not path.exists():
         raise InvalidInput(f"{path} does not exist.")
     if not path.is_file():
         raise InvalidInput(f"{path} is not a regular file. Save its content to a file first.")
-    handle = path.open("rb")
+    return path.open("rb")
+
+
+def _open_utf8(path: Path) -> IO[bytes]:
+    handle = open_bytes(path)
     try:
         _refuse_other_kinds(path, handle.read(_HEAD_BYTES))
         handle.seek(0)

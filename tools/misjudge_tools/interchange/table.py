@@ -39,7 +39,7 @@ from misjudge_storage.types import (
     Value,
     Verdict,
 )
-from misjudge_tools.interchange.files import Row, looks_like, parse_rows, read_rows
+from misjudge_tools.interchange.files import FileKind, Row, looks_like, parse_rows, read_rows
 from misjudge_tools.interchange.per_response import Response, parse_response, read_responses
 from misjudge_tools.interchange.table_cells import cell_text, number, order_shown, whole
 from misjudge_tools.interchange.table_guess import guess_mapping
@@ -85,7 +85,7 @@ class PreviewRow(Value):
 class TablePreview(Value):
     """What an import would do: the kind of file, the complete mapping, the first rows, and columns left unread."""
 
-    kind: Literal["csv", "jsonl", "json"]
+    kind: FileKind
     mapping: TableMapping
     rows: tuple[PreviewRow, ...]
     unread_columns: tuple[str, ...]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any, Literal
 
@@ -16,6 +17,7 @@ from misjudge_tools.gateway.simulated_bias import SimulatedBias
 from misjudge_tools.gateway.ways import ModelChoice, choose_model, profile_of
 from misjudge_tools.judging.forms import FORMS, FormSpec, asked_form
 from misjudge_tools.judging.prompts import Language, PromptTemplate, load_prompt, own_prompt
+from misjudge_tools.judging.rule_verdicts import RULES_KEY
 from misjudge_tools.judging.verdicts import ReplyForm, pair_schema, satisfaction_schema
 from misjudge_tools.profiles import ModelSettings, Profile, PromptText
 
@@ -27,6 +29,8 @@ SIMULATED = "simulated"
 PLANTED = SimulatedBias(position=0.2, politeness=0.4, noise=0.05, near=0.25, lenience=0.6, seed=7)
 """The faults of `judge=simulated`, as shares of calls."""
 LOCAL_REASON_CHARS = 100
+LOCAL_RULE_CHARS = 60
+"""What the local model may give as the reason for one rule, so that a rule fits `rubrics.apply.RULE_TOKENS`."""
 PROMPT_NAME_CHARS = 60
 MOST_REPEATED = 40
 """Characters of a name or value that an error repeats."""
@@ -81,14 +85,18 @@ def choose_judge(
     reuse: bool = False,
     own: PromptText | None = None,
     truncate: Literal["middle"] | None = None,
+    rubrics: RubricSource | None = None,
+    forced: bool = False,
 ) -> JudgingSpec:
     """The judge that `name` means: a profile or a model; only `to_ask` it is a key needed.
 
     `own` is a prompt in place of the shipped one and of the profile's. Where the profile has prompts of its own, its
-    form of reply goes with them; a shipped prompt asks for JSON. Raises MissingKey or InvalidInput.
+    form of reply goes with them; a shipped prompt asks for JSON. A profile's prompt of pairs shows no rules: with
+    `rubrics` the shipped one that does takes its place. Raises MissingKey or InvalidInput.
     """
     asked: dict[str, Any] = {
         **{"form": form, "language": language, "reuse": reuse, "truncate": truncate},
+        **{"rubrics": rubrics, "forced": forced},
         **({} if own is None else {"prompt": own, "named_prompt": True}),
     }
     if name is not None and name.partition(":")[0] == SIMULATED and name not in models.profiles:
@@ -100,12 +108,13 @@ def choose_judge(
         asked |= {"max_tokens": LOCAL_TOKENS, "context_tokens": CONTEXT_PER_SLOT}
     else:
         profile = profile_of(choice, models)
+        of_profile = None if rubrics is not None and FORMS[form].compares else profile.own_prompt(form)
         asked = {
             "temperature": profile.temperature or 0.0,
             "max_tokens": profile.max_tokens or 1024,
             "context_tokens": _context_of(choice, profile),
-            "prompt": profile.own_prompt(form),
-            "reply_form": _reply_form(profile, form, own),
+            "prompt": of_profile,
+            "reply_form": _reply_form(profile, form, own or of_profile),
             **asked,
         }
     return _checked(JudgingSpec(**choice.model_dump(), **asked))
@@ -116,8 +125,7 @@ def _reply_form(profile: Profile, form: AskedForm, own: PromptText | None) -> Re
     asked for.
     """
     without_any = profile.prompt is None and not profile.prompts and FORMS[form].compares
-    stated = own is not None or profile.own_prompt(form) is not None or without_any
-    return profile.reply_form if stated else ReplyForm()
+    return profile.reply_form if own is not None or without_any else ReplyForm()
 
 
 def _context_of(choice: ModelChoice, profile: Profile) -> int | None:
@@ -136,7 +144,7 @@ def _checked(spec: JudgingSpec) -> JudgingSpec:
             f"truncate={spec.truncate} cuts transcripts to the model's context, and that of {spec.model} is not known. "
             "State context_tokens in its profile in misjudge.toml, or leave truncate out."
         )
-    if spec.reply_form.labels and not FORMS[spec.form].compares:
+    if spec.reply_form.labels and not form_of(spec).compares:
         raise InvalidInput(
             f"The reply form of {label_of(spec)} has labels, which name the better of two; {spec.form} is read from a "
             "number. Use a profile whose reply_form has none."
@@ -259,16 +267,27 @@ def judge_of(spec: JudgingSpec) -> Judge:
     )
 
 
-def reply_schema(spec: JudgingSpec) -> str | None:
-    """JSON text of the schema that a reply must fit; None where another form than JSON is declared."""
+def reply_schema(spec: JudgingSpec, rules: int = 0) -> str | None:
+    """JSON text of the schema that a reply must fit; None where another form than JSON is declared.
+
+    `rules` is how many the judge is shown. Only the local model is held to that number, since it lists rules without
+    end otherwise: not every gateway takes the length of a list.
+    """
     if spec.reply_form.kind != "json":
         return None
-    asked = FORMS[spec.form]
-    schema = pair_schema(asked.scale) if asked.compares else satisfaction_schema(asked)
-    return canonical(_narrow(schema, asked.scale) if spec.kind == "local" else schema)
+    asked = form_of(spec)
+    schema = (
+        pair_schema(asked.scale, ties=asked.ties, rules=asked.rules) if asked.compares else satisfaction_schema(asked)
+    )
+    # In this order: models that are held to a schema write its fields in turn, and verdicts follow from their reasons.
+    return json.dumps(
+        _narrow(schema, asked.scale, rules) if spec.kind == "local" else schema,
+        separators=(",", ":"),
+        ensure_ascii=False,
+    )
 
 
-def _narrow(schema: dict[str, Any], scale: Scale) -> dict[str, Any]:
+def _narrow(schema: dict[str, Any], scale: Scale, rules: int) -> dict[str, Any]:
     """The schema with short strings and few scores, the whole ones or six in all: the local model writes endless digits
     and reasons otherwise.
     """
@@ -278,8 +297,20 @@ def _narrow(schema: dict[str, Any], scale: Scale) -> dict[str, Any]:
         "integer": {"enum": list(range(int(low), int(high) + 1))},
         "string": {"type": "string", "maxLength": LOCAL_REASON_CHARS},
     }
-    fields = {
+    fields: dict[str, Any] = {
         name: field if "enum" in field else narrow.get(field["type"], field)
         for name, field in schema["properties"].items()
     }
+    if RULES_KEY in fields:
+        fields[RULES_KEY] = _narrow_rules(fields[RULES_KEY], rules)
     return {**schema, "properties": fields}
+
+
+def _narrow_rules(schema: dict[str, Any], rules: int) -> dict[str, Any]:
+    entry = schema["items"]
+    short = {
+        "rule": {"type": "integer", "enum": list(range(1, rules + 1))},
+        "reason": {"type": "string", "maxLength": LOCAL_RULE_CHARS},
+    }
+    items = {**entry, "properties": {**entry["properties"], **(short if rules else {})}}
+    return {**schema, "items": items, "minItems": rules, "maxItems": rules}

@@ -28,7 +28,8 @@ class FormSpec(NamedTuple):
     """One form. `score_key` and `reason_key` are the fields of its JSON reply; a pairwise one has others.
 
     `whole_scores`: whole numbers are asked for. A judge that gives another number of the scale is read all the same.
-    `ties` may be named; `rules`: each rule of a rubric gets a verdict of its own before the one on the whole.
+    `ties` may be named; `rules`: each rule of a rubric gets a verdict of its own before the one on the whole; `passes`:
+    that one is whether a response passes, which scores 1 or 0.
     """
 
     compares: bool
@@ -40,6 +41,7 @@ class FormSpec(NamedTuple):
     whole_scores: bool = False
     ties: bool = True
     rules: bool = False
+    passes: bool = False
 
 
 SEVEN = Scale(low=1, high=7, threshold=5)
@@ -49,7 +51,9 @@ FORMS: Mapping[AskedForm, FormSpec] = {
     "satisfaction": FormSpec(False, "judge_satisfaction", Scale(low=0, high=1, threshold=0.8), "whole", "satisfaction"),
     "gate": FormSpec(False, "judge_gate", SEVEN, whole_scores=True),
     "proxy": FormSpec(False, "judge_proxy", SEVEN, "spoken", whole_scores=True),
-    "rubric": FormSpec(False, "judge_rubric", Scale(low=0, high=1, threshold=1), score_key="passed", rules=True),
+    "rubric": FormSpec(
+        False, "judge_rubric", Scale(low=0, high=1, threshold=1), score_key="passed", rules=True, passes=True
+    ),
     "rubric_generate": FormSpec(False, "rubric_generate", Scale()),
     "rubric_match": FormSpec(False, "rubric_match", Scale()),
     "rubric_match_batch": FormSpec(False, "rubric_match_batch", Scale()),
@@ -60,6 +64,13 @@ _PAIR_PROMPTS: Mapping[tuple[bool, bool], JudgePrompt] = {
     (False, False): "judge_forced",
     (False, True): "judge_forced_rubric",
 }
+
+
+def form_of_prompt(name: str) -> AskedForm | None:
+    """The form that is asked with this prompt, None for a prompt of something else."""
+    if name in _PAIR_PROMPTS.values():
+        return "pairwise"
+    return next((form for form, spec in FORMS.items() if spec.prompt == name), None)
 
 
 def asked_form(form: AskedForm, *, ties: bool = True, rules: bool = False) -> FormSpec:

@@ -15,7 +15,9 @@ from misjudge_tools.judging.lint_words import TOPICS
 
 
 def lint_judge(text: str, name: str, *, compares: bool) -> tuple[str, ...]:
-    """What is likely wrong with the text of a judge prompt called `name`; `compares`: it is one of pairs."""
+    """What is likely wrong with the text of a judge prompt called `name`; `compares`: it is one of pairs, which may be
+    alike.
+    """
     return tuple(f"Prompt {name} {said}" for said in _of_judge(text, compares))
 
 

@@ -86,7 +86,7 @@ def _as_text(content: str) -> str:
 
 
 def fence(label: str, token: str, inner: str) -> Fenced:
-    """`label` is `RESPONSE A`, `RESPONSE B` or `RESPONSE`."""
+    """`label` is `RESPONSE A`, `RESPONSE B` or `RESPONSE`, `RULES`, or what else is shown (`TASK`, `RULE`, `GOLD`)."""
     return Fenced(inner, f"=== BEGIN {label} {token} ===\n{inner}\n=== END {label} {token} ===")
 
 
@@ -105,3 +105,10 @@ def show_pair(
 def show_one(secret: str, trajectory_id: str, repeat: int, inner: str) -> Fenced:
     """One transcript, fenced."""
     return fence("RESPONSE", fence_token(secret, trajectory_id, repeat), inner)
+
+
+def show_rules(
+    secret: str, subject_id: str, order: Order | None, repeat: int, inner: str, variant: str | None = None
+) -> Fenced:
+    """The numbered rules, fenced; no mark of a response is theirs."""
+    return fence("RULES", fence_token(secret, "rules", subject_id, order or "", repeat, variant or ""), inner)

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import chain
+from typing import get_args
 
 from misjudge_storage.errors import InvalidInput
-from misjudge_storage.types import AskedForm
-from misjudge_tools.judging.choice import JudgingSpec, template_of
-from misjudge_tools.judging.forms import FORMS
+from misjudge_storage.types import AskedForm, Form
+from misjudge_tools.judging.choice import JudgingSpec, form_of, template_of
+from misjudge_tools.judging.forms import FORMS, FormSpec
 from misjudge_tools.judging.lint import lint_judge, lint_user
 from misjudge_tools.judging.prompts import PromptTemplate, own_prompt
 from misjudge_tools.profiles import Profile, PromptText
 
 USER_VARIABLES = ("{goal}", "{facts}")
+JUDGED = frozenset(get_args(Form))
+"""The forms whose prompts are a judge's; who writes or matches rules gives no credit for anything."""
 
 
 def prompt_warnings(specs: Iterable[JudgingSpec]) -> tuple[str, ...]:
     """What is likely wrong with the judges' own prompts, each said once."""
-    found = (_lint(spec.form, template_of(spec)) for spec in specs if spec.prompt is not None)
+    own = (spec for spec in specs if spec.prompt is not None and spec.form in JUDGED)
+    found = (_lint(form_of(spec), template_of(spec)) for spec in own)
     return tuple(dict.fromkeys(chain.from_iterable(found)))
 
 
@@ -48,7 +52,7 @@ def _of_judge(form: AskedForm, own: PromptText) -> Iterator[str]:
     except InvalidInput as error:
         yield str(error)
     else:
-        yield from _lint(form, template)
+        yield from _lint(FORMS[form], template) if form in JUDGED else ()
 
 
 def _of_user(own: PromptText) -> Iterator[str]:
@@ -58,8 +62,8 @@ def _of_user(own: PromptText) -> Iterator[str]:
         yield str(error)
 
 
-def _lint(form: AskedForm, template: PromptTemplate) -> tuple[str, ...]:
-    return lint_judge(_text(template), template.version, compares=FORMS[form].compares)
+def _lint(asked: FormSpec, template: PromptTemplate) -> tuple[str, ...]:
+    return lint_judge(_text(template), template.version, compares=asked.compares and asked.ties)
 
 
 def _text(template: PromptTemplate) -> str:

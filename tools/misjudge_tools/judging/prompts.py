@@ -20,8 +20,8 @@ from typing import Literal, NamedTuple
 
 from misjudge_storage.errors import InvalidInput
 from misjudge_storage.hashing import template_hash
-from misjudge_storage.types import AskedForm, Value
-from misjudge_tools.judging.forms import FORMS, JudgePrompt
+from misjudge_storage.types import Value
+from misjudge_tools.judging.forms import FORMS, JudgePrompt, form_of_prompt
 from misjudge_tools.profiles import PromptText
 
 PromptName = JudgePrompt | Literal["user_sim", "success_check"]
@@ -64,7 +64,7 @@ OF_PAIRS = frozenset(
 NONE_STATED: Mapping[Language, str] = {"en": "none stated", "zh": "未说明"}
 LATEST = "v1"
 
-_RESPONSES = frozenset({"response", "response_a", "response_b"})
+_FENCED = frozenset({"response", "response_a", "response_b", "rules", "rule", "gold"})
 _VARIABLE = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 _DOUBLED = re.compile(r"\{\{[ \t]*([a-z][a-z0-9_]*)[ \t]*\}\}")
 _OTHER_JINJA = re.compile(r"\{%|\{\{[ \t]*[A-Za-z_]\w*[ \t]*[.|\[(]")
@@ -97,18 +97,25 @@ def load_prompt(name: PromptName, language: Language) -> PromptTemplate:
 def own_prompt(name: PromptName, language: Language, own: PromptText) -> PromptTemplate:
     """A person's own template in place of this one, with its variables under their own names.
 
-    Its hash is that of the text as it was written. Raises InvalidInput as `parse_template` does, and for what Jinja
-    would do beyond filling in variables.
+    Its hash is that of the text as it was written. A judge's prompt may have {rules} though it is given none, and must
+    have it where it is. Raises InvalidInput as `parse_template` does, and for what Jinja would do beyond filling in
+    variables.
     """
     variables = PROMPT_VARIABLES[name]
+    judges = name.startswith("judge_")
     if _OTHER_JINJA.search(own.text):
         raise InvalidInput(
             f"Prompt {own.name} uses {{% … %}} or a filter, but variables are only filled in. Write each as {{name}}."
         )
     _refuse_other_form(name, own)
+    if judges and "rules" in variables and not shows_rules(own):
+        raise InvalidInput(
+            f"Prompt {own.name} does not show the rules that the judge is to apply. Add {{rules}} to its user message, "
+            "or judge without a rubric."
+        )
     return parse_template(
         own.text,
-        variables,
+        variables | {"rules"} if judges else variables,
         variables - OPTIONAL_VARIABLES,
         name=name,
         language=language,
@@ -117,12 +124,16 @@ def own_prompt(name: PromptName, language: Language, own: PromptText) -> PromptT
     )
 
 
+def shows_rules(own: PromptText) -> bool:
+    """Whether a person's own template of a judge has a place for the rules that it is to apply."""
+    return "rules" in _variables(_DOUBLED.sub(r"{\1}", own.text))
+
+
 def _refuse_other_form(name: PromptName, own: PromptText) -> None:
     """Raises InvalidInput for a prompt of pairs that is to score one response, and the other way round."""
-    forms: list[AskedForm] = [form for form, spec in FORMS.items() if spec.prompt == name]
-    if not forms:
+    form = form_of_prompt(name)
+    if form is None:
         return
-    form = forms[0]
     compares = FORMS[form].compares
     mine, others = (OF_PAIRS, OF_ONE) if compares else (OF_ONE, OF_PAIRS)
     used = _variables(_DOUBLED.sub(r"{\1}", own.text))
@@ -197,7 +208,7 @@ def render(template: PromptTemplate, values: Mapping[str, str]) -> RenderedPromp
 
     def fill(variable: re.Match[str]) -> str:
         value = values[variable[1]]
-        if variable[1] in _RESPONSES and value.startswith("=== BEGIN "):
+        if variable[1] in _FENCED and value.startswith("=== BEGIN "):
             return _on_own_lines(template.user, variable, value)
         return value if value.strip() else blank
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
@@ -22,6 +23,9 @@ REPAIR_LIMIT: Final = 4_000
 
 BROKEN_LIMIT: Final = 1_000
 """Broken objects after which a reply is given up: making each error costs a pass over the text before it."""
+
+LABEL_LIMIT: Final = 100
+"""Longest label in characters. A longer text is never normalised: NFKC can take quadratic time."""
 
 _TAGS: Final = "think|thinking|reasoning"
 _THOUGHT: Final = rf"(?is:<(?P<tag>{_TAGS})>.*?(?:</(?P=tag)>|\Z))"
@@ -95,6 +99,18 @@ def repaired(reply: str, claim: Claim, keys: Sequence[str]) -> Claim:
     return claim
 
 
+def folded(text: str) -> str:
+    """The text as labels are compared: without outer spaces, width and case; empty where it is too long to be one."""
+    text = text.strip()
+    return unicodedata.normalize("NFKC", text).strip().casefold() if len(text) <= LABEL_LIMIT else ""
+
+
+def kept_text(value: object) -> str:
+    """Reasons as any store can keep them: no lone surrogates, no NUL. What is not text is left to the raw reply."""
+    text = value if isinstance(value, str) else ""
+    return text.encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
 def _marks(keys: Sequence[str]) -> re.Pattern[str]:
     """What `claims_in` stops at: reasoning, the end of reasoning, an object that may be ours, a stray key."""
     opening = rf"(?P<opening>[{{｛]\s*{_QUOTE}?(?:{'|'.join(keys)})\b)"
@@ -142,8 +158,12 @@ def _is_written(text: str, key: str, fields: Fields) -> bool:
     mention = rf"\b{key}{_QUOTE}?\s*[:：]"
     end = r"\s*(?:[,，}｝]|```"
     word, number = rf"{_QUOTE}({_UNQUOTED}){_QUOTE}{end}|\Z)", rf"(-?[0-9]+(?:\.[0-9]+)?){end})"
-    written = re.findall(rf"{mention}\s*(?:{word}|{number})", text)
-    values = {float(digits) if digits else letters for letters, digits in written}
+    truth = rf"((?i:true|false)){end})"
+    written = re.findall(rf"{mention}\s*(?:{word}|{number}|{truth})", text)
+    values = {
+        (yes_or_no.lower() == "true") if yes_or_no else float(digits) if digits else letters
+        for letters, digits, yes_or_no in written
+    }
     stated = [fields[key]] if key in fields else []
     return len(written) == len(re.findall(mention, text)) and [*values] == stated
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, partial
 from typing import NamedTuple
 from uuid import uuid4
 
@@ -17,14 +18,14 @@ from misjudge_storage.hashing import digest, template_hash
 from misjudge_storage.judging_records import AuditRow, CellResult, StoredReply
 from misjudge_storage.rows import Row, judge_fingerprint, log_row, probe_row, satisfaction_row, verdict_row
 from misjudge_storage.run_records import PlannedCell
-from misjudge_storage.types import Judge, Log, Order, Preference, Satisfaction, UnscoredReason, Verdict
+from misjudge_storage.types import Judge, Log, Order, Preference, Role, Satisfaction, UnscoredReason, Verdict
 from misjudge_tools.gateway.billing import Used, attempt_fields, prices_of, use_of
 from misjudge_tools.gateway.calls import Call, ChatTurn, Exchange
 from misjudge_tools.gateway.pricing import Priced
 from misjudge_tools.gateway.ways import OpenGateway
-from misjudge_tools.judging.choice import JudgingSpec, judge_of, reply_schema
-from misjudge_tools.judging.forms import FORMS
-from misjudge_tools.judging.showing import Showing, Shown
+from misjudge_tools.judging.choice import JudgingSpec, form_of, judge_of, reply_schema
+from misjudge_tools.judging.rulings import ruling_rows
+from misjudge_tools.judging.showing import Showing, Shown, reply_tokens
 from misjudge_tools.judging.verdicts import (
     PairReading,
     SatisfactionReading,
@@ -64,8 +65,8 @@ class JudgingSession:
         self.judge = judge_of(spec)
         self.judge_id = judge_fingerprint(self.judge)
         self._showing = Showing(store, audit, spec, with_truth=way.tell_truth is not None)
-        self._schema = reply_schema(spec)
-        self._form = FORMS[spec.form]
+        self._schema = cache(partial(reply_schema, spec))
+        self._form = form_of(spec)
 
     def show(self, cells: Sequence[PlannedCell]) -> dict[str, Shown]:
         """What each cell's judge will see, by cell id. Reads the store."""
@@ -79,13 +80,19 @@ class JudgingSession:
 
     def estimate(self, shown: Shown) -> Estimate:
         """The most that asking this can use."""
-        return upper_bound(shown.size, self.spec.max_tokens, self.way.pricing)
+        return upper_bound(shown.size, reply_tokens(self.spec, shown.rules), self.way.pricing)
 
-    def overflow(self, cell: PlannedCell) -> CellResult:
-        """The rows of a cell that the model's context cannot take: it is unscored, and nothing is sent."""
-        reason: UnscoredReason = "context_overflow"
-        one = SatisfactionReading(unscored_reason=reason)
-        return self._result(cell, PairReading(unscored_reason=reason) if self._form.compares else one, ())
+    def role_of(self, cell: PlannedCell) -> Role:
+        """What a call for this cell is made for."""
+        if cell.variant is not None:
+            return "probe"
+        return "judge" if self.spec.rubrics is None else "rubric_apply"
+
+    def unasked(self, cell: PlannedCell, shown: Shown) -> CellResult:
+        """The rows of a cell about which nothing can be asked (`Shown.unasked` says why): it is unscored."""
+        one = SatisfactionReading(unscored_reason=shown.unasked)
+        pair = PairReading(unscored_reason=shown.unasked)
+        return self._result(cell, shown, pair if self._form.compares else one, ())
 
     async def ask(self, cell: PlannedCell, shown: Shown) -> Judged:
         """Ask the judge; the rows that hold its verdict and every attempt. Never raises for trouble with the model."""
@@ -93,14 +100,14 @@ class JudgingSession:
         exchange = await self.way.gateway.ask(
             Call(
                 model=self.spec.model,
-                role="judge",
+                role="judge" if self.spec.rubrics is None else "rubric_apply",
                 messages=turns,
                 temperature=self.spec.temperature,
-                max_tokens=self.spec.max_tokens,
-                json_schema=self._schema,
+                max_tokens=reply_tokens(self.spec, shown.rules),
+                json_schema=self._schema(shown.rules),
             )
         )
-        reading = self._read(exchange)
+        reading = self._read(exchange, shown.rules)
         costs = prices_of(exchange, self.way.pricing)
         logs = self._logs(cell, shown, exchange, reading, costs)
         lost = exchange.error if exchange.error is not None and exchange.error.leaves_open else None
@@ -108,7 +115,7 @@ class JudgingSession:
         if lost is not None and lost.stops_run:
             return Judged(CellResult(None, logs), None, lost, used)
         readable = None if exchange.text is None else reading.unscored_reason not in UNREADABLE
-        return Judged(self._result(cell, reading, logs, lost=lost is not None), readable, lost, used)
+        return Judged(self._result(cell, shown, reading, logs, lost=lost is not None), readable, lost, used)
 
     def reply_key(self, shown: Shown, repeat: int) -> str:
         """What a reply answers, wherever it was asked: gateway, judge, content in the order shown, repeat."""
@@ -124,7 +131,7 @@ class JudgingSession:
     def serve(self, cell: PlannedCell, shown: Shown, reply: StoredReply) -> CellResult:
         """The rows of a cell that a stored reply answers: it is read anew, costs nothing and says where it is from."""
         exchange = Exchange(reply.raw_output, False, False, (), None)
-        reading = self._read(exchange)
+        reading = self._read(exchange, shown.rules)
         log = self._log(cell, shown, reading).model_copy(
             update={
                 "raw_output": reply.raw_output,
@@ -134,18 +141,21 @@ class JudgingSession:
                 "cached_from": reply.log_id,
             }
         )
-        return self._result(cell, reading, (self._log_row(cell, log),))
+        return self._result(cell, shown, reading, (self._log_row(cell, log),))
 
-    def _read(self, exchange: Exchange) -> Reading:
+    def _read(self, exchange: Exchange, rules: int) -> Reading:
         form = self.spec.reply_form
         flags = {"truncated": exchange.truncated, "refused": exchange.refused}
         if self._form.compares:
-            pair = read_pair(exchange.text, form, scale=self._form.scale, **flags)
+            asked = self._form
+            pair = read_pair(exchange.text, form, scale=asked.scale, ties=asked.ties, rules=rules, **flags)
             return pair._replace(unscored_reason=exchange.error.unscored) if exchange.error else pair
-        one = read_satisfaction(exchange.text, form, self._form, **flags)
+        one = read_satisfaction(exchange.text, form, self._form, rules=rules, **flags)
         return one._replace(unscored_reason=exchange.error.unscored) if exchange.error else one
 
-    def _result(self, cell: PlannedCell, reading: Reading, logs: tuple[Row, ...], *, lost: bool = False) -> CellResult:
+    def _result(
+        self, cell: PlannedCell, shown: Shown, reading: Reading, logs: tuple[Row, ...], *, lost: bool = False
+    ) -> CellResult:
         log_id = logs[-1]["log_id"] if logs else None
         verdict = self._verdict(cell, reading)
         verdict["log_id"] = log_id
@@ -154,7 +164,11 @@ class JudgingSession:
         if lost:
             # Stored beside the cell, not as its result: the pair is unscored until the cell is asked again.
             verdict["verdict_id"] = digest("lost", [cell.cell_id, uuid4().hex])
-        return CellResult(verdict, logs)
+        if lost or shown.rubric is None:
+            return CellResult(verdict, logs)
+        order = (cell.order_shown or "AB") if self._form.compares else None
+        more = ruling_rows(shown.rubric, reading.rules, verdict, order, ties=self._form.ties)
+        return CellResult(verdict, logs, more=more)
 
     def _verdict(self, cell: PlannedCell, reading: Reading) -> Row:
         audit_id = self.audit.audit_id
@@ -185,7 +199,7 @@ class JudgingSession:
     def _log(self, cell: PlannedCell, shown: Shown, reading: Reading | None) -> Log:
         template = self._showing.template
         return Log(
-            role="judge" if cell.variant is None else "probe",
+            role=self.role_of(cell),
             model=self.spec.model,
             prompt_hash=template.hash,
             prompt_version=template.version,
@@ -241,4 +255,6 @@ def satisfaction_of(judge: Judge, reading: SatisfactionReading, repeat: int) -> 
 def _parsed(reading: PairReading | SatisfactionReading) -> str | None:
     if reading.unscored_reason is not None:
         return None
-    return json.dumps(reading._asdict(), ensure_ascii=False)
+    said = reading._asdict()
+    rules = [rule._asdict() for rule in said.pop("rules")]
+    return json.dumps({**said, "rules": rules} if rules else said, ensure_ascii=False)

@@ -8,30 +8,35 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from typing import NamedTuple
 
+from sqlalchemy import Connection
+
 from misjudge_storage import judging_records as records
 from misjudge_storage.engine import Store
 from misjudge_storage.errors import InvalidInput
 from misjudge_storage.hashing import digest, template_hash
 from misjudge_storage.judging_records import AuditRow, PairSubject, PairTruth, SideTruth, TrajectorySubject
 from misjudge_storage.run_records import PlannedCell
-from misjudge_storage.types import Message, Order, Task
+from misjudge_storage.types import Message, Order, Task, UnscoredReason
 from misjudge_tools.gateway.families import family_of
 from misjudge_tools.gateway.simulated_bias import Told, Truth
 from misjudge_tools.judging.blinding import Blinder, blinder
-from misjudge_tools.judging.choice import JudgingSpec, reply_schema, template_of
+from misjudge_tools.judging.choice import JudgingSpec, form_of, reply_schema, template_of
 from misjudge_tools.judging.fit_context import FRAME_TOKENS, cut_to_fit, tokens_of
-from misjudge_tools.judging.forms import FORMS
-from misjudge_tools.judging.pairing import fence, show_one, show_pair, transcript, viewed
+from misjudge_tools.judging.pairing import Fenced, fence, show_one, show_pair, show_rules, transcript, viewed
 from misjudge_tools.judging.prompts import RenderedPrompt, render
+from misjudge_tools.judging.rules_shown import TaskRules, read_rules
 from misjudge_tools.probing.perturb import perturb
 from misjudge_tools.probing.variants import read_variant
+from misjudge_tools.rubrics.apply import RULE_TOKENS
+from misjudge_tools.rubrics.rules import numbered
 
 
 class Shown(NamedTuple):
     """What a cell's judge gets to see. `content` is its hash without the fence, which differs by audit.
 
     `size` is all that is sent, in bytes; `truth` is only ever told to the simulated gateway. `changes` is JSON of how
-    it differs from what is stored, None where it does not; `too_long` says that the model cannot take it.
+    it differs from what is stored, None where it does not. `unasked` says why nothing can be asked: the model cannot
+    take it, or there are no rules to apply; None where it is asked. `rubric` are the rules that are applied, if any.
     """
 
     task_id: str
@@ -40,7 +45,13 @@ class Shown(NamedTuple):
     content: str
     truth: Mapping[str, Told]
     changes: str | None = None
-    too_long: bool = False
+    unasked: UnscoredReason | None = None
+    rubric: TaskRules | None = None
+
+    @property
+    def rules(self) -> int:
+        """How many rules the judge is to apply."""
+        return 0 if self.rubric is None else len(self.rubric.applied.rules)
 
 
 Blinders = Callable[[frozenset[str], str], Blinder]
@@ -55,10 +66,19 @@ class _Side(NamedTuple):
 
 
 class _Fitted(NamedTuple):
-    """The transcripts of a cell as they are shown, and whether the model cannot take them."""
+    """The transcripts of a cell as they are shown with these rules, and why the model cannot be asked about them."""
 
     sides: Sequence[_Side]
-    too_long: bool
+    rubric: TaskRules | None
+    unasked: UnscoredReason | None = None
+
+
+class _Rules(NamedTuple):
+    """Rules as they are shown, and what the simulated gateway is told of them."""
+
+    number: int = 0
+    fenced: Fenced = Fenced("", "")
+    told: Mapping[str, Told] = {}
 
 
 class Showing:
@@ -69,8 +89,8 @@ class Showing:
         self._store = store
         self._audit = audit
         self._spec = spec
-        self._form = FORMS[spec.form]
-        self._fixed = self.template.system + (reply_schema(spec) or "")
+        self._form = form_of(spec)
+        self._fixed = cache(lambda rules: self.template.system + (reply_schema(spec, rules) or ""))
         self._with_truth = with_truth
         self._small = spec.kind == "local"
         self._tokens = partial(tokens_of, small=self._small)
@@ -84,19 +104,35 @@ class Showing:
         with self._store.read() as connection:
             found = records.read_pair_subjects(connection, self._audit.audit_id, wanted)
             known = records.read_pair_truths(connection, self._audit.audit_id, wanted) if self._with_truth else []
+            tasks = {subject.pair_id: subject.task.task_id for subject in found}
+            rubrics = self._rubrics(connection, {tasks[cell.pair_id or ""]: cell.draft_id for cell in cells})
         truths = {truth.pair_id: truth for truth in known}
         stored = {subject.pair_id: subject for subject in found}
         subjects = {(cell.pair_id or "", cell.variant): stored[cell.pair_id or ""] for cell in cells}
         blinders = cache(blinder)
-        sides = {key: self._sides_of(_changed(subject, key[1]), blinders) for key, subject in subjects.items()}
+        sides = {
+            key: self._sides_of(_changed(subject, key[1]), blinders, rubrics.get(subject.task.task_id))
+            for key, subject in subjects.items()
+        }
         return {
             cell.cell_id: self._pair(cell, *sides[cell.pair_id or "", cell.variant], truths.get(cell.pair_id or ""))
             for cell in cells
         }
 
-    def _sides_of(self, subject: PairSubject, blinders: Blinders) -> tuple[PairSubject, _Fitted]:
+    def _rubrics(self, connection: Connection, drafts: Mapping[str, str | None]) -> Mapping[str, TaskRules]:
+        """Task → the rules to apply, of the tasks with the generated rubric that their cells name, if any."""
+        if not self._form.rules:
+            return {}
+        if self._spec.rubrics is None:
+            return dict.fromkeys(drafts, TaskRules())
+        audit_id = self._audit.audit_id
+        return read_rules(connection, audit_id, self._spec.rubrics, drafts, with_truth=self._with_truth)
+
+    def _sides_of(
+        self, subject: PairSubject, blinders: Blinders, rubric: TaskRules | None
+    ) -> tuple[PairSubject, _Fitted]:
         sides = [self._side(subject, subject.a, blinders), self._side(subject, subject.b, blinders)]
-        return subject, self._fitted(subject.task, sides)
+        return subject, self._fitted(subject.task, sides, rubric)
 
     def _side(self, subject: PairSubject | TrajectorySubject, messages: Sequence[Message], blinders: Blinders) -> _Side:
         task = subject.task
@@ -104,21 +140,27 @@ class Showing:
         blinded = blinders(subject.names, known)(viewed(messages, self._form.view))
         return _Side(transcript(task, blinded.messages), blinded.masked)
 
-    def _fitted(self, task: Task, sides: Sequence[_Side]) -> _Fitted:
+    def _fitted(self, task: Task, sides: Sequence[_Side], rubric: TaskRules | None) -> _Fitted:
         """Whatever the order and the fence, so that a pair fits in both orders or in none."""
         context = self._spec.context_tokens
+        rules = () if rubric is None else rubric.applied.rules
+        if rubric is not None and not rules:
+            return _Fitted(sides, rubric, "no_rubric")
         if context is None:
-            return _Fitted(sides, too_long=False)
-        around = render(self.template, {**_about(task), **EMPTY}).user
-        left = context - self._spec.max_tokens - FRAME_TOKENS
+            return _Fitted(sides, rubric)
+        fixed = self._fixed(len(rules))
+        block = fence("RULES", EMPTY_TOKEN, numbered(rules, marks=True)).text if rules else ""
+        around = render(self.template, {**_about(task), **EMPTY, "rules": block}).user
+        left = context - reply_tokens(self._spec, len(rules)) - FRAME_TOKENS
         # A token is a byte or more, and most contexts are far larger than what is judged.
-        if sum(_bytes(text) for text in (self._fixed, around, *(side.text for side in sides))) <= left:
-            return _Fitted(sides, too_long=False)
-        room = left - self._tokens(self._fixed) - self._tokens(around)
+        if sum(_bytes(text) for text in (fixed, around, *(side.text for side in sides))) <= left:
+            return _Fitted(sides, rubric)
+        room = left - self._tokens(fixed) - self._tokens(around)
         if self._spec.truncate is not None:
             cuts = cut_to_fit([side.text for side in sides], room, small=self._small)
             sides = [side._replace(text=cut.text, left_out=cut.left_out) for side, cut in zip(sides, cuts, strict=True)]
-        return _Fitted(sides, too_long=sum(self._tokens(side.text) for side in sides) > room)
+        too_long = sum(self._tokens(side.text) for side in sides) > room
+        return _Fitted(sides, rubric, "context_overflow" if too_long else None)
 
     def _pair(self, cell: PlannedCell, subject: PairSubject, fitted: _Fitted, known: PairTruth | None) -> Shown:
         a, b = fitted.sides
@@ -130,19 +172,24 @@ class Showing:
             first, second = (known.a, known.b) if order == "AB" else (known.b, known.a)
             truth = _truth(((pair.a.text, first), (pair.b.text, second)))
         values = {"response_a": pair.a.text, "response_b": pair.b.text}
-        shown = self._shown(subject.task, values, (pair.a.inner, pair.b.inner), truth)
-        return shown._replace(changes=_changes({"A": a, "B": b}), too_long=fitted.too_long)
+        rules = self._rules(fitted.rubric, subject.pair_id, order, repeat, cell.variant)
+        shown = self._shown(subject.task, values, (pair.a.inner, pair.b.inner), truth, rules)
+        return shown._replace(changes=_changes({"A": a, "B": b}), unasked=fitted.unasked, rubric=fitted.rubric)
 
     def _trajectories(self, cells: Sequence[PlannedCell]) -> dict[str, Shown]:
         wanted = sorted({cell.trajectory_id for cell in cells if cell.trajectory_id is not None})
         with self._store.read() as connection:
             found = records.read_trajectory_subjects(connection, self._audit.audit_id, wanted)
             known = records.read_successes(connection, self._audit.audit_id, wanted) if self._with_truth else {}
+            tasks = {subject.trajectory_id: subject.task.task_id for subject in found}
+            rubrics = self._rubrics(connection, {tasks[cell.trajectory_id or ""]: cell.draft_id for cell in cells})
         blinders = cache(blinder)
         subjects = {
             subject.trajectory_id: (
                 subject,
-                self._fitted(subject.task, [self._side(subject, subject.messages, blinders)]),
+                self._fitted(
+                    subject.task, [self._side(subject, subject.messages, blinders)], rubrics.get(subject.task.task_id)
+                ),
             )
             for subject in found
         }
@@ -159,23 +206,47 @@ class Showing:
         (side,) = fitted.sides
         fenced = show_one(self._audit.secret, subject.trajectory_id, cell.repeat, side.text)
         truth = {} if known is None else _truth(((fenced.text, known),))
-        shown = self._shown(subject.task, {"response": fenced.text}, (side.text,), truth)
-        return shown._replace(changes=_changes({"response": side}), too_long=fitted.too_long)
+        rules = self._rules(fitted.rubric, subject.trajectory_id, None, cell.repeat)
+        shown = self._shown(subject.task, {"response": fenced.text}, (side.text,), truth, rules)
+        return shown._replace(changes=_changes({"response": side}), unasked=fitted.unasked, rubric=fitted.rubric)
+
+    def _rules(
+        self,
+        rubric: TaskRules | None,
+        subject_id: str,
+        order: Order | None,
+        repeat: int,
+        variant: str | None = None,
+    ) -> _Rules:
+        if rubric is None or not rubric.applied.rules:
+            return _Rules()
+        inner = numbered(rubric.applied.rules, marks=True)
+        fenced = show_rules(self._audit.secret, subject_id, order, repeat, inner, variant)
+        told: dict[str, Told] = {} if rubric.brief is None else {template_hash(fenced.text): rubric.brief}
+        return _Rules(len(rubric.applied.rules), fenced, told)
 
     def _shown(
-        self, task: Task, responses: Mapping[str, str], inner: Sequence[str], truth: Mapping[str, Told]
+        self, task: Task, responses: Mapping[str, str], inner: Sequence[str], truth: Mapping[str, Told], rules: _Rules
     ) -> Shown:
         about = _about(task)
-        prompt = render(self.template, {**about, **responses})
-        size = _bytes(self._fixed) + _bytes(prompt.user)
-        return Shown(task.task_id, prompt, size, digest("shown", [about, *inner]), truth)
+        prompt = render(self.template, {**about, **responses, "rules": rules.fenced.text})
+        size = _bytes(self._fixed(rules.number)) + _bytes(prompt.user)
+        content = [about, *inner, *([{"rules": rules.fenced.inner}] if rules.number else [])]
+        return Shown(task.task_id, prompt, size, digest("shown", content), {**truth, **rules.told})
 
 
+def reply_tokens(spec: JudgingSpec, rules: int) -> int:
+    """The most tokens of a reply about so many rules."""
+    return spec.max_tokens + RULE_TOKENS * rules
+
+
+EMPTY_TOKEN = "0" * 16
+"""The mark of a fence that takes most tokens."""
 EMPTY = {
-    f"response{suffix}": fence(f"RESPONSE{label}", "0" * 16, "").text
+    f"response{suffix}": fence(f"RESPONSE{label}", EMPTY_TOKEN, "").text
     for suffix, label in (("", ""), ("_a", " A"), ("_b", " B"))
 }
-"""Fences around nothing, with the mark that takes most tokens."""
+"""Fences around nothing."""
 
 
 def _bytes(text: str) -> int:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Final, Literal, NamedTuple, Self, TypeVar
 
@@ -19,10 +18,18 @@ from pydantic import Field, model_validator
 from misjudge_storage.types import Preference, Scale, UnscoredReason, Value
 from misjudge_tools.judging.forms import FormSpec
 from misjudge_tools.judging.patterns import group_count, last_match, last_of
-from misjudge_tools.judging.reply_text import TWICE, Fields, claims_in, is_whole, repaired, without_reasoning
-
-LABEL_LIMIT: Final = 100
-"""Longest label in characters. A longer text is never normalised: NFKC can take quadratic time."""
+from misjudge_tools.judging.reply_text import (
+    LABEL_LIMIT,
+    TWICE,
+    Fields,
+    claims_in,
+    folded,
+    is_whole,
+    kept_text,
+    repaired,
+    without_reasoning,
+)
+from misjudge_tools.judging.rule_verdicts import RULES_KEY, RuleVerdict, read_rules, rules_schema
 
 TEXT_LIMIT: Final = 20_000
 """Characters, from the end of a reply, that a pattern sees."""
@@ -32,6 +39,10 @@ _TAG: Final = re.compile(rf"\[\[([^\[\]\n]{{1,{LABEL_LIMIT}}})\]\]")
 _NUMBER: Final = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?")
 
 _LETTERS: Final[Mapping[str, Preference]] = {"a": "A", "b": "B", "tie": "tie"}
+_PASSES: Final[Mapping[str, bool]] = {
+    **{"pass": True, "true": True, "1": True, "通过": True},
+    **{"fail": False, "false": False, "0": False, "不通过": False},
+}
 _TAGS: Final[Mapping[str, Preference]] = {
     **_LETTERS,
     "c": "tie",  # MT-Bench
@@ -78,7 +89,7 @@ class ReplyForm(Value):
     def _labels_can_be_told_apart(self) -> Self:
         if self.labels and self.kind == "json":
             raise ValueError("The reply form json has the fixed labels A, B and tie: leave labels out.")
-        names = [_fold(name) for name, _ in self.labels]
+        names = [folded(name) for name, _ in self.labels]
         if "" in names:
             raise ValueError(f"A label is 1 to {LABEL_LIMIT} characters that are not all spaces.")
         if len(set(names)) < len(names):
@@ -87,7 +98,10 @@ class ReplyForm(Value):
 
 
 class PairReading(NamedTuple):
-    """A pairwise reply, read: a `winner`, or None and why. `contradicts_scores`: it scored the winner worse."""
+    """A pairwise reply, read: a `winner`, or None and why. `contradicts_scores`: it scored the winner worse.
+
+    `rules` are those rules of which anything was said, by the labels shown.
+    """
 
     winner: Preference | None = None
     score_a: float | None = None
@@ -96,15 +110,19 @@ class PairReading(NamedTuple):
     unscored_reason: UnscoredReason | None = None
     repaired: bool = False
     contradicts_scores: bool = False
+    rules: tuple[RuleVerdict, ...] = ()
 
 
 class SatisfactionReading(NamedTuple):
-    """The reply of a form that scores, read: a `score` on the judge's raw scale, or None and why."""
+    """The reply of a form that scores, read: a `score` on the judge's raw scale, or None and why; with `rules` as of a
+    pair.
+    """
 
     score: float | None = None
     reasons: str = ""
     unscored_reason: UnscoredReason | None = None
     repaired: bool = False
+    rules: tuple[RuleVerdict, ...] = ()
 
 
 class _Slot(NamedTuple):
@@ -118,21 +136,29 @@ _Reading = TypeVar("_Reading", PairReading, SatisfactionReading)
 
 
 def read_pair(
-    reply: str | None, form: ReplyForm, *, scale: Scale, truncated: bool = False, refused: bool = False
+    reply: str | None,
+    form: ReplyForm,
+    *,
+    scale: Scale,
+    ties: bool = True,
+    rules: int = 0,
+    truncated: bool = False,
+    refused: bool = False,
 ) -> PairReading:
     """The verdict of a pairwise reply. Never raises.
 
     `truncated` and `refused` are what the gateway says of the reply; a refusal is never guessed from prose.
-    A truncated reply counts only if the verdict is all it says, and is never repaired.
+    A truncated reply counts only if the verdict is all it says, and is never repaired. Without `ties` one that names a
+    tie is unscored. `rules` is the number of rules that the judge was shown; a JSON reply states what it found of each.
     """
     if refused:
         return PairReading(unscored_reason="refused")
     outcome: PairReading | UnscoredReason
     if form.kind == "json":
-        outcome = _bind(reply or "", _PAIR_KEYS, lambda fields: _pair(fields, scale), truncated)
+        outcome = _bind(reply or "", _PAIR_KEYS, lambda fields: _pair(fields, scale, ties, rules), truncated, rules)
     else:
         slot = _slot(reply or "", form, truncated)
-        winner = _labels(form).get(_fold(slot.text))
+        winner = _named(_labels(form).get(folded(slot.text)), ties)
         outcome = PairReading(winner, reasons=slot.reasons) if winner else "parse_error"
     if isinstance(outcome, PairReading):
         return outcome
@@ -140,44 +166,61 @@ def read_pair(
 
 
 def read_satisfaction(
-    reply: str | None, form: ReplyForm, asked: FormSpec, *, truncated: bool = False, refused: bool = False
+    reply: str | None,
+    form: ReplyForm,
+    asked: FormSpec,
+    *,
+    rules: int = 0,
+    truncated: bool = False,
+    refused: bool = False,
 ) -> SatisfactionReading:
     """The score of a reply to a form that scores; as `read_pair`, but in the text forms the label is a decimal number.
 
-    A score that is not on the scale of `asked` leaves the reply unscored.
+    A score that is not on the scale of `asked` leaves the reply unscored. Where it is asked whether a response passes,
+    true and false score 1 and 0, and numbers nothing; in the text forms the label is pass or fail, or 1 or 0.
     """
     if refused:
         return SatisfactionReading(unscored_reason="refused")
     outcome: SatisfactionReading | UnscoredReason
     if form.kind == "json":
         keys = (asked.reason_key, asked.score_key)
-        outcome = _bind(reply or "", keys, lambda fields: _satisfaction(fields, asked), truncated)
+        outcome = _bind(reply or "", keys, lambda fields: _satisfaction(fields, asked, rules), truncated, rules)
     else:
         slot = _slot(reply or "", form, truncated)
-        score = _score(_number(slot.text), asked.scale)
+        stated = _PASSES.get(folded(slot.text)) if asked.passes else _number(slot.text)
+        score = _scored(stated, asked)
         outcome = "parse_error" if score is None else SatisfactionReading(score, slot.reasons)
     if isinstance(outcome, SatisfactionReading):
         return outcome
     return SatisfactionReading(unscored_reason="truncated" if truncated else outcome)
 
 
-def pair_schema(scale: Scale) -> dict[str, Any]:
-    """JSON schema of a pairwise reply. Reasons come first, so that the winner follows from them."""
-    winner = {"type": "string", "enum": ["A", "B", "tie"]}
-    return _schema(_PAIR_KEYS, {"type": "string"}, _score_schema(scale), _score_schema(scale), winner)
+def pair_schema(scale: Scale, *, ties: bool = True, rules: bool = False) -> dict[str, Any]:
+    """JSON schema of a pairwise reply. Rules, then reasons come first, so that the winner follows from them."""
+    winner = {"type": "string", "enum": ["A", "B", "tie"] if ties else ["A", "B"]}
+    types = ({"type": "string"}, _score_schema(scale), _score_schema(scale), winner)
+    fields: dict[str, Any] = dict(zip(_PAIR_KEYS, types, strict=True))
+    return _schema({RULES_KEY: rules_schema(compares=True), **fields} if rules else fields)
 
 
 def satisfaction_schema(asked: FormSpec) -> dict[str, Any]:
-    """JSON schema of a reply to a form that scores: the reason, then the score on the raw scale."""
-    score = _score_schema(asked.scale, "integer" if asked.whole_scores else "number")
-    return _schema((asked.reason_key, asked.score_key), {"type": "string"}, score)
+    """JSON schema of a reply to a form that scores: rules, where it has any, the reason, then the score on the raw
+    scale.
+    """
+    numbers = _score_schema(asked.scale, "integer" if asked.whole_scores else "number")
+    score = {"type": "boolean"} if asked.passes else numbers
+    fields: dict[str, Any] = {asked.reason_key: {"type": "string"}, asked.score_key: score}
+    return _schema({RULES_KEY: rules_schema(compares=False), **fields} if asked.rules else fields)
 
 
 def _bind(
-    reply: str, keys: Sequence[str], read: Callable[[Fields], _Reading | UnscoredReason], truncated: bool
+    reply: str, keys: Sequence[str], read: Callable[[Fields], _Reading | UnscoredReason], truncated: bool, rules: int
 ) -> _Reading | UnscoredReason:
-    """The last claim of a JSON reply, if it can be read and no other claim that can be read says otherwise."""
-    claims = claims_in(reply, keys)
+    """The last claim of a JSON reply, if it can be read and no other claim that can be read says otherwise.
+
+    What a claim says of rules counts only where nothing of it had to be repaired.
+    """
+    claims = claims_in(reply, (RULES_KEY, *keys) if rules else keys)
     if not claims or (truncated and not is_whole(reply, claims[0])):
         return "parse_error"
     broken = claims[-1].fields is None and not truncated
@@ -190,27 +233,43 @@ def _bind(
         return last
     # The first field of a reading is its verdict.
     said = {outcome if isinstance(outcome, str) else outcome[0] for outcome in outcomes} - {"parse_error"}
-    return "conflict" if len(said) > 1 else last._replace(repaired=broken)
+    if len(said) > 1:
+        return "conflict"
+    return last._replace(repaired=True, rules=()) if broken else last
 
 
-def _pair(fields: Fields, scale: Scale) -> PairReading | UnscoredReason:
+def _pair(fields: Fields, scale: Scale, ties: bool, rules: int) -> PairReading | UnscoredReason:
     stated = {key: fields[key] for key in _PAIR_KEYS[1:] if key in fields}
     if TWICE in stated.values():
         return "conflict"
-    winner = _winner(stated.pop("winner"))
+    winner = _named(_winner(stated.pop("winner")), ties)
     scores = {key: _score(value, scale) for key, value in stated.items()}
     if winner is None or None in scores.values():
         return "parse_error"
     a, b = scores.get("score_a"), scores.get("score_b")
-    return PairReading(winner, a, b, _text(fields.get("reasons")), contradicts_scores=_contradicts(winner, a, b, scale))
+    return PairReading(
+        winner,
+        a,
+        b,
+        kept_text(fields.get("reasons")),
+        contradicts_scores=_contradicts(winner, a, b, scale),
+        rules=read_rules(fields.get(RULES_KEY), rules, compares=True),
+    )
 
 
-def _satisfaction(fields: Fields, asked: FormSpec) -> SatisfactionReading | UnscoredReason:
+def _satisfaction(fields: Fields, asked: FormSpec, rules: int) -> SatisfactionReading | UnscoredReason:
     stated = fields[asked.score_key]
     if stated is TWICE:
         return "conflict"
-    score = _score(stated, asked.scale)
-    return "parse_error" if score is None else SatisfactionReading(score, _text(fields.get(asked.reason_key)))
+    score = _scored(stated, asked)
+    if score is None:
+        return "parse_error"
+    reason = kept_text(fields.get(asked.reason_key))
+    return SatisfactionReading(score, reason, rules=read_rules(fields.get(RULES_KEY), rules, compares=False))
+
+
+def _named(winner: Preference | None, ties: bool) -> Preference | None:
+    return winner if ties or winner != "tie" else None
 
 
 def _slot(reply: str, form: ReplyForm, truncated: bool) -> _Slot:
@@ -221,28 +280,29 @@ def _slot(reply: str, form: ReplyForm, truncated: bool) -> _Slot:
     found = last_match(form.pattern, text) if form.pattern else last_of(_TAG.finditer(text))
     if found is None or (truncated and (found.start, found.end) != (0, len(text))):
         return _Slot("", "")
-    return _Slot(found.label, _text(text[: found.start].strip()))
+    return _Slot(found.label, kept_text(text[: found.start].strip()))
 
 
 def _labels(form: ReplyForm) -> Mapping[str, Preference]:
     if form.labels:
-        return {_fold(name): preference for name, preference in form.labels}
+        return {folded(name): preference for name, preference in form.labels}
     return _TAGS if form.kind == "tag" else _LETTERS
 
 
-def _fold(text: str) -> str:
-    """The text as labels are compared, or empty where it is too long to be one."""
-    text = text.strip()
-    return unicodedata.normalize("NFKC", text).strip().casefold() if len(text) <= LABEL_LIMIT else ""
-
-
 def _winner(value: object) -> Preference | None:
-    return _LETTERS.get(_fold(value)) if isinstance(value, str) else None
+    return _LETTERS.get(folded(value)) if isinstance(value, str) else None
 
 
 def _number(text: str) -> float | None:
-    digits = _fold(text)
+    digits = folded(text)
     return float(digits) if _NUMBER.fullmatch(digits) else None
+
+
+def _scored(value: object, asked: FormSpec) -> float | None:
+    """The score that a value stands for in this form, None where it was not offered."""
+    if asked.passes:
+        return float(value) if isinstance(value, bool) else None
+    return _score(value, asked.scale)
 
 
 def _score(value: object, scale: Scale) -> float | None:
@@ -261,19 +321,8 @@ def _contradicts(winner: Preference, a: float | None, b: float | None, scale: Sc
     return lead < 0 if winner == "A" else lead > 0
 
 
-def _text(value: object) -> str:
-    """Reasons as any store can keep them: no lone surrogates, no NUL. What is not text is left to the raw reply."""
-    text = value if isinstance(value, str) else ""
-    return text.encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
-
-
-def _schema(keys: Sequence[str], *types: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": dict(zip(keys, types, strict=True)),
-        "required": [*keys],
-        "additionalProperties": False,
-    }
+def _schema(fields: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": fields, "required": [*fields], "additionalProperties": False}
 
 
 def _score_schema(scale: Scale, kind: Literal["number", "integer"] = "number") -> dict[str, Any]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, nullcontext
 from functools import partial
@@ -24,12 +23,12 @@ from misjudge_tools.gateway.billing import UNUSED
 from misjudge_tools.gateway.clock import Clock
 from misjudge_tools.judging.session import Judged
 from misjudge_tools.judging.showing import Shown
-from misjudge_tools.probing.variants import BASELINE, read_variant
-from misjudge_tools.results import LIMIT_REACHED, record_uri
+from misjudge_tools.results import LIMIT_REACHED
 from misjudge_tools.runs.budget import Budget, Estimate, Ledger, Refusal, Spent, refuse_unpriced
 from misjudge_tools.runs.episode_room import EpisodeRoom, EpisodeUse, NoRoom
 from misjudge_tools.runs.escalating import Escalating
 from misjudge_tools.runs.feed import Feed, Work
+from misjudge_tools.runs.first_replies import FirstReplies
 from misjudge_tools.runs.outage import GatewayOutage, StoreOutage
 from misjudge_tools.runs.paid import Leave, LimitReached, Paid, RunEnding
 from misjudge_tools.runs.plan import ROLLOUT
@@ -40,9 +39,6 @@ T = TypeVar("T")
 
 MOST_ASKED = 3
 """How often a cell is asked in one sitting before its loss counts; each asking has its own bounded attempts."""
-FIRST_REPLIES = 20
-MOST_UNREADABLE = 4
-"""A judge of which more than 20 % of the first 20 replies cannot be read stops the run."""
 UNKNOWN = Estimate(0, None)
 """Of a call that no limit asks about."""
 TAKEN_OVER = "another process has taken the run over"
@@ -92,8 +88,7 @@ class Execution:
         self._ledger = ledger
         self._gateway_outage = GatewayOutage(clock, self._stop, self._note)
         self._store_outage = StoreOutage(clock, self._pause)
-        labels = {judge.judge_id: judge.judge.label for judge in session.judges}
-        self._replies = _FirstReplies(self._run.audit, labels, sitting.replies)
+        self._replies = FirstReplies(self._run.audit, session.labels, sitting.replies)
         self._trouble: Exception | None = None
         self._limit: str | None = None
         self._room = EpisodeRoom(ledger, clock)
@@ -158,8 +153,8 @@ class Execution:
         return Ended("cancelled", self._why_left(elsewhere))
 
     def _why_left(self, elsewhere: bool) -> str:
-        if self._feed.waits:
-            return "what is left waits for episodes that another run makes; resume it after that one"
+        if self._feed.waits_for:
+            return f"what is left waits for {self._feed.waits_for} that another run makes; resume it after that one"
         if elsewhere:
             return "what is left is asked by another run; resume it after that one"
         return "the cells that had failed are done; resume it for the others"
@@ -196,16 +191,16 @@ class Execution:
             return  # it waited out an outage until somebody stopped the run, or its task has used up its money
         try:
             if work.shown is None:
-                await self._roll_out(work)
+                await (self._roll_out(work) if work.cell.kind == ROLLOUT else self._write_or_match(work))
             elif work.reply is not None:
                 judge = self._session.judge_of(work.cell)
                 await self._save(work.cell, judge.serve(work.cell, work.shown, work.reply))
-            elif work.shown.too_long:
-                await self._save(work.cell, self._session.judge_of(work.cell).overflow(work.cell))
+            elif work.shown.unasked is not None:
+                await self._save(work.cell, self._session.judge_of(work.cell).unasked(work.cell, work.shown))
             else:
                 await self._judge(work, work.shown)
         except LimitReached as reached:
-            self._cut_off += work.shown is None
+            self._cut_off += work.cell.kind == ROLLOUT
             self._refused(reached.refusal, work)
         except RunEnding:
             return
@@ -214,7 +209,7 @@ class Execution:
         judge = self._session.judge_of(work.cell)
         estimate = UNKNOWN if self._ledger.unlimited else judge.estimate(shown)
         await self._room.beside()
-        async with self._leave("judge" if work.cell.variant is None else "probe", work.task_id, estimate) as leave:
+        async with self._leave(judge.role_of(work.cell), work.task_id, estimate) as leave:
             judged = await judge.ask(work.cell, shown)
             leave.used = judged.used
             # Before it is settled: whoever waits for its room must see what became of it.
@@ -233,6 +228,11 @@ class Execution:
         except NoRoom as full:
             self._limit = self._limit or str(full)
             self._feed.only_judging()
+
+    async def _write_or_match(self, work: Work) -> None:
+        save = partial(self._save, work.cell)
+        paid = Paid(self._leave, save, self._gateway_outage.answered)
+        await self._take(work, await self._session.rubrics_of(work.cell).ask(work.cell, paid))
 
     @asynccontextmanager
     async def _leave(
@@ -327,49 +327,8 @@ def ledger_of(store: Store, run: RunRow, session: RunSession, clock: Clock) -> L
     tokens = sum((use.input_tokens or 0) + (use.output_tokens or 0) for use in uses)
     usd = sum(use.cost or 0.0 for use in uses)
     # As in the sitting that asked them: where the gateway states no usage, the most that a call can take counts.
-    judged = [cell for cell in cells if cell.kind != ROLLOUT]
-    shown = session.show(judged)
-    for cell in judged:
-        most = session.judge_of(cell).estimate(shown[cell.cell_id])
+    for task_id, most in session.estimates([cell for cell in cells if cell.kind != ROLLOUT]):
         tokens += most.tokens
         usd += most.usd or 0.0
-        task_id = shown[cell.cell_id].task_id
         by_task[task_id] = by_task.get(task_id, 0.0) + (most.usd or 0.0)
     return Ledger(budget, Spent(calls, tokens, usd), by_task, clock)
-
-
-class _FirstReplies:
-    """Counts the first replies of each judge of a run: one that cannot be read ends it.
-
-    A probe may make a judge unreadable that is not so otherwise; that is a result, and ends nothing.
-    """
-
-    def __init__(self, audit: str, labels: Mapping[str, str], before: Mapping[str, int]) -> None:
-        self.trouble: RunStopped | None = None
-        self._audit = audit
-        self._labels = labels
-        # A run that goes on behind a judge's first replies was resumed by somebody who has seen them.
-        self._replies = Counter(before)
-        self._unreadable: defaultdict[str, list[str]] = defaultdict(list)
-        self._read_unchanged: set[str] = set()
-
-    def count(self, cell: PlannedCell, judged: Judged) -> None:
-        judge_id = cell.actor_id
-        if judged.readable is None or self._replies[judge_id] >= FIRST_REPLIES:
-            return
-        if cell.variant is not None and read_variant(cell.variant).probe != BASELINE:
-            if judge_id in self._read_unchanged:
-                return
-        elif judged.readable:
-            self._read_unchanged.add(judge_id)
-        self._replies[judge_id] += 1
-        unreadable = self._unreadable[judge_id]
-        if not judged.readable:
-            unreadable.append(str(judged.result.logs[-1]["log_id"]))
-        if self._replies[judge_id] == FIRST_REPLIES and len(unreadable) > MOST_UNREADABLE:
-            examples = ", ".join(record_uri(self._audit, "logs", log_id) for log_id in unreadable[:3])
-            self.trouble = RunStopped(
-                f"{len(unreadable)} of the first {FIRST_REPLIES} replies of {self._labels[judge_id]} hold no readable "
-                f"verdict, so the run was stopped. Read three of them ({examples}), then change this judge or its "
-                "prompt; resuming goes on."
-            )

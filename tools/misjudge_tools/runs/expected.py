@@ -7,10 +7,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from misjudge_storage import judging_records
+from sqlalchemy import Connection
+
+from misjudge_storage import judging_records, rows
 from misjudge_storage.errors import NotFound
 from misjudge_storage.rows import judge_fingerprint
+from misjudge_storage.rubric_records import stored_drafts
 from misjudge_storage.run_records import PlannedCell
+from misjudge_storage.types import Role
 from misjudge_tools.deps import Deps
 from misjudge_tools.episodes import settings
 from misjudge_tools.episodes.casting import Asking
@@ -19,11 +23,18 @@ from misjudge_tools.episodes.user_sim import TRIES
 from misjudge_tools.gateway.pricing import Pricing
 from misjudge_tools.gateway.ways import ModelChoice, pricing_of
 from misjudge_tools.judging.choice import JudgingSpec, judge_of, label_of
-from misjudge_tools.judging.showing import Showing
+from misjudge_tools.judging.showing import Showing, reply_tokens
 from misjudge_tools.profiles import ModelSettings
 from misjudge_tools.results import RolePlan
 from misjudge_tools.runs.plan import ROLLOUT
 from misjudge_tools.runs.rollout_plan import Cast, checker_of
+from misjudge_tools.runs.rubric_expected import (
+    USUAL_RULE_BYTES,
+    USUAL_RULE_TOKENS,
+    USUAL_RULES,
+    expected_calls,
+    rubric_role,
+)
 from misjudge_tools.runs.spec import RunSpec
 
 CHUNK = 256
@@ -46,20 +57,25 @@ class _Group(NamedTuple):
 
 def pricings_of(spec: RunSpec, cast: Cast | None, models: ModelSettings) -> list[Pricing]:
     """What each model costs that the plan asks."""
-    choices: list[ModelChoice] = [*spec.judges]
+    choices: list[ModelChoice] = [*spec.asked]
     if cast is not None:
         choices += [group.asking.choice for group in _groups(spec, cast)]
     return [pricing_of(choice, models) for choice in choices]
 
 
-def most_paid_calls(spec: RunSpec, cast: Cast | None, cells: Sequence[PlannedCell]) -> int:
-    """The most calls that may cost money, of the open cells of a plan."""
+def most_paid_calls(
+    connection: Connection, audit_id: str, spec: RunSpec, cast: Cast | None, cells: Sequence[PlannedCell]
+) -> int:
+    """The most calls that may cost money, of the open cells of a plan; of rubrics that are not written yet about so
+    many as usual ones take.
+    """
     numbers = Counter(cell.actor_id for cell in cells)
     paid = [judge for judge in spec.judges if _may_cost(judge)]
     calls = sum(numbers[judge_fingerprint(judge_of(judge))] for judge in paid)
     for group in () if cast is None else _groups(spec, cast):
         calls += group.most * _rollouts(group, cast, numbers) if _may_cost(group.asking.choice) else 0
-    return calls
+    paid = [one for one in spec.asked[len(spec.judges) :] if _may_cost(one)]
+    return calls + sum(expected_calls(connection, audit_id, one, cells).number for one in paid)
 
 
 def _may_cost(choice: ModelChoice) -> bool:
@@ -69,13 +85,18 @@ def _may_cost(choice: ModelChoice) -> bool:
 def expected_use(
     deps: Deps, audit: str, spec: RunSpec, cast: Cast | None, cells: Sequence[PlannedCell]
 ) -> tuple[RolePlan, ...]:
-    """What each role is asked for the open cells of a plan, agents first."""
+    """What each role is asked for the open cells of a plan: agents first, then who writes and matches rubrics."""
     numbers = Counter(cell.actor_id for cell in cells)
     groups = () if cast is None else _groups(spec, cast)
     made = [_of_group(deps, group, _rollouts(group, cast, numbers)) for group in groups]
     live = any(cell.kind == ROLLOUT for cell in cells)
+    audit_id = rows.audit_id(audit)
+    rubrics = [
+        rubric_role(deps.store, audit_id, one, pricing_of(one, deps.models), cells)
+        for one in spec.asked[len(spec.judges) :]
+    ]
     judged = [_of_judge(deps, audit, judge, cells, live) for judge in spec.judges]
-    return (*made, *judged)
+    return (*made, *rubrics, *judged)
 
 
 def _rollouts(group: _Group, cast: Cast | None, numbers: Counter[str]) -> int:
@@ -123,38 +144,69 @@ def _of_judge(deps: Deps, audit: str, judge: JudgingSpec, cells: Sequence[Planne
     mine = [cell for cell in cells if cell.actor_id == fingerprint]
     pricing = pricing_of(judge, deps.models)
     most = about = None
-    sizes = None
+    sent_to = None
     if pricing.known and live:
         sides = 2 if judge.form == "pairwise" else 1
         sent = sides * 2 * USUAL_REPLIES * USUAL_TOKENS
         one = pricing.of(sent, USUAL_TOKENS).usd
         about = None if one is None else one * len(mine)
     elif not live and (pricing.known or judge.context_tokens is not None):
-        sizes = _sent(deps, judge, audit, mine)
-    if pricing.known and sizes is not None:
+        sent_to = _sent(deps, judge, audit, mine)
+    if pricing.known and sent_to is not None and sent_to.certain:
         # A tokenizer never makes more tokens than bytes.
-        most = sum(pricing.of(size, judge.max_tokens).usd or 0.0 for size in sizes)
+        most = sum(pricing.of(one.bytes_in, one.tokens_out).usd or 0.0 for one in sent_to.requests)
+    elif pricing.known and sent_to is not None:
+        tokens = USUAL_TOKENS + USUAL_RULES * USUAL_RULE_TOKENS
+        about = sum(pricing.of(one.bytes_in // BYTES_A_TOKEN, tokens).usd or 0.0 for one in sent_to.requests)
+    role: Role = "judge" if judge.rubrics is None else "rubric_apply"
     return RolePlan(
-        role="probe" if any(cell.variant is not None for cell in mine) else "judge",
+        role="probe" if any(cell.variant is not None for cell in mine) else role,
         model=label_of(judge),
         form=judge.form,
-        calls=len(mine) if sizes is None else len(sizes),
+        calls=len(mine) if sent_to is None else len(sent_to.requests),
         most_cost=most,
         about_cost=about,
     )
 
 
-def _sent(deps: Deps, judge: JudgingSpec, audit: str, cells: Sequence[PlannedCell]) -> list[int] | None:
-    """Bytes of each request that will be sent: what the judge's context cannot take is not.
+class _Size(NamedTuple):
+    """How large a request is, and at most its reply."""
+
+    bytes_in: int
+    tokens_out: int
+
+
+class _Sent(NamedTuple):
+    """The requests that will be sent; not `certain` where rules that they will hold are not written yet."""
+
+    requests: Sequence[_Size]
+    certain: bool
+
+
+def _sent(deps: Deps, judge: JudgingSpec, audit: str, cells: Sequence[PlannedCell]) -> _Sent | None:
+    """What will be sent: what the judge's context cannot take is not.
 
     None where what is judged comes with the request and is not stored yet.
     """
+    with deps.store.read() as connection:
+        drafts = stored_drafts(connection, [cell.draft_id for cell in cells if cell.draft_id is not None])
+    waiting = [cell for cell in cells if cell.draft_id is not None and cell.draft_id not in drafts]
+    later = {cell.cell_id for cell in waiting}
+    plain = judge.model_copy(
+        update={"rubrics": None, "prompt": None, "form": "pairwise" if judge.form == "pairwise" else "satisfaction"}
+    )
     try:
-        with deps.store.read() as connection:
-            showing = Showing(deps.store, judging_records.read_audit(connection, audit), judge, with_truth=False)
-        shown = [
-            one for start in range(0, len(cells), CHUNK) for one in showing.show(cells[start : start + CHUNK]).values()
-        ]
+        known = _sizes(deps, judge, audit, [cell for cell in cells if cell.cell_id not in later])
+        guessed = _sizes(deps, plain, audit, waiting) if waiting else []
     except (NotFound, KeyError):
         return None
-    return [one.size for one in shown if not one.too_long]
+    rules = USUAL_RULES * USUAL_RULE_BYTES
+    return _Sent([*known, *(one._replace(bytes_in=one.bytes_in + rules) for one in guessed)], certain=not waiting)
+
+
+def _sizes(deps: Deps, judge: JudgingSpec, audit: str, cells: Sequence[PlannedCell]) -> list[_Size]:
+    with deps.store.read() as connection:
+        showing = Showing(deps.store, judging_records.read_audit(connection, audit), judge, with_truth=False)
+    chunks = (cells[start : start + CHUNK] for start in range(0, len(cells), CHUNK))
+    shown = [one for chunk in chunks for one in showing.show(chunk).values() if one.unasked is None]
+    return [_Size(one.size, reply_tokens(judge, one.rules)) for one in shown]

@@ -1,6 +1,6 @@
 """The open cells of a run in order, read in chunks and shared by all who do them.
 
-A cell that judges waits until what it judges is stored.
+A cell waits until what it works on is stored: a generated rubric, or what it judges.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from misjudge_storage.judging_records import StoredReply
 from misjudge_storage.planned_pairs import stored_subjects
 from misjudge_storage.run_records import PlannedCell, RunRow
 from misjudge_tools.judging.showing import Shown
+from misjudge_tools.runs.plan import ROLLOUT
+from misjudge_tools.runs.rubric_cells import RUBRIC_KINDS
 from misjudge_tools.runs.run_session import RunSession
 
 CHUNK = 256
@@ -26,8 +28,8 @@ Elsewhere = Callable[[Connection, Sequence[PlannedCell]], Collection[str]]
 
 
 class Work(NamedTuple):
-    """A cell to do: what its judge is shown (None: it is a rollout), a reply that answers it already, and how often it
-    was tried before.
+    """A cell to do: what its judge is shown (None: it is a rollout, or a rubric to be written or matched), a reply that
+    answers it already, and how often it was tried before.
     """
 
     cell: PlannedCell
@@ -76,9 +78,11 @@ class Feed:
         self._judging_only = False
 
     @property
-    def waits(self) -> bool:
-        """Whether there are cells whose subjects are not stored."""
-        return bool(self._waiting)
+    def waits_for(self) -> str:
+        """What there are cells for that is not stored; empty where there are none."""
+        waiting = [cell for cells in self._waiting.values() for cell in cells]
+        names = {"rubrics" if cell.draft_id is not None else "episodes" for cell in waiting}
+        return " and ".join(sorted(names))
 
     def end(self) -> None:
         """Give out nothing more."""
@@ -87,15 +91,15 @@ class Feed:
     def only_judging(self) -> None:
         """Give out no further rollouts."""
         self._judging_only = True
-        self._ready = deque(work for work in self._ready if work.shown is not None)
+        self._ready = deque(work for work in self._ready if work.cell.kind != ROLLOUT)
 
     def again(self, work: Work) -> None:
         """Put a cell that got no reply behind the others."""
-        if work.shown is not None or not self._judging_only:
+        if work.cell.kind != ROLLOUT or not self._judging_only:
             self._ready.append(work)
 
     def arrived(self, subjects: Collection[str]) -> None:
-        """What waited for these trajectories and pairs can be done."""
+        """What waited for these trajectories, pairs and generated rubrics can be done."""
         self._come.update(subjects)
         for subject in subjects:
             self._unshown.extend(self._waiting.pop(subject, ()))
@@ -137,8 +141,8 @@ class Feed:
         for cell in cells:
             if cell.cell_id in elsewhere:
                 continue
-            subject = cell.pair_id or cell.trajectory_id
-            if subject is None and self._judging_only:
+            subject = _subject(cell)
+            if cell.kind == ROLLOUT and self._judging_only:
                 continue
             if subject is None:
                 self._ready.append(Work(cell, self._session.task_of(cell)))
@@ -153,22 +157,32 @@ class Feed:
             cells = run_records.pending(connection, self._run.run_id, self._last, CHUNK, only_failed=self._only_failed)
             pairs = [cell.pair_id for cell in cells if cell.pair_id is not None]
             trajectories = [cell.trajectory_id for cell in cells if cell.trajectory_id is not None]
-            stored = stored_subjects(connection, self._run.audit_id, pairs, trajectories)
+            drafts = [cell.draft_id for cell in cells if cell.draft_id is not None]
+            stored = stored_subjects(connection, self._run.audit_id, pairs, trajectories, drafts)
             elsewhere = self._elsewhere(connection, cells)
         if cells:
             self._last = cells[-1].seq
         return cells, stored, elsewhere
 
     async def _show(self) -> None:
-        """Judging goes before further rollouts, so that a run that ends early has judged what it has."""
+        """What waited goes before further rollouts and rubrics, so a run that ends early has judged what it has."""
         cells = [self._unshown.popleft() for _ in range(min(CHUNK, len(self._unshown)))]
         works = await asyncio.to_thread(self._shown, cells)
         await self._session.tell_truth([work.shown for work in works if work.shown is not None])
         self._ready.extendleft(reversed(works))
 
     def _shown(self, cells: list[PlannedCell]) -> list[Work]:
-        shown = self._session.show(cells)
-        replies = self._session.stored_replies(cells, shown)
+        judging = [cell for cell in cells if cell.kind not in RUBRIC_KINDS]
+        shown = self._session.show(judging)
+        replies = self._session.stored_replies(judging, shown)
         return [
-            Work(cell, shown[cell.cell_id].task_id, shown[cell.cell_id], replies.get(cell.cell_id)) for cell in cells
+            Work(cell, shown[cell.cell_id].task_id, shown[cell.cell_id], replies.get(cell.cell_id))
+            if cell.cell_id in shown
+            else Work(cell, self._session.task_of(cell))
+            for cell in cells
         ]
+
+
+def _subject(cell: PlannedCell) -> str | None:
+    """What has to be stored before the cell can be done."""
+    return cell.draft_id or cell.pair_id or cell.trajectory_id

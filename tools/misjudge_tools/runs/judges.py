@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from sqlalchemy import Connection
@@ -10,14 +10,15 @@ from sqlalchemy import Connection
 from misjudge_storage import run_records
 from misjudge_storage.errors import InvalidInput
 from misjudge_storage.rows import judge_fingerprint
-from misjudge_storage.types import Form
+from misjudge_storage.types import AskedForm, Form
 from misjudge_tools.deps import Deps
 from misjudge_tools.interchange.confinement import refuse_outside
 from misjudge_tools.interchange.text_files import prompt_in
-from misjudge_tools.judging.choice import JudgingSpec, choose_judge, judge_of, label_of
+from misjudge_tools.judging.choice import JudgingSpec, RubricSource, choose_judge, judge_of, label_of
 from misjudge_tools.judging.forms import FORMS
+from misjudge_tools.judging.prompts import shows_rules
 from misjudge_tools.profiles import PromptText
-from misjudge_tools.requests import AskingRequest, JudgingRequest
+from misjudge_tools.requests import AskingRequest, JudgingRequest, ScoreRubricsRequest
 from misjudge_tools.runs.plan import OrdersOf, balanced_orders, both_orders, fixed_order
 from misjudge_tools.runs.spec import Cascade, orders_in
 
@@ -32,13 +33,71 @@ def asked_judges(request: JudgingRequest, form: Form, deps: Deps) -> tuple[Judgi
     own = own_prompt_of(request, deps.roots)
     names = (request.judge, *(request.panel or ()))
     judges = tuple(_chosen(request, form, deps, name, own) for name in names)
-    seen: dict[str, str] = {}
-    for judge in judges:
-        identity, label = judge_fingerprint(judge_of(judge)), label_of(judge)
-        if identity in seen:
-            raise InvalidInput(_same_judge(seen[identity], label))
-        seen[identity] = label
+    _refuse_twice(judges, _same_judge)
     return judges
+
+
+def asked_writers(request: ScoreRubricsRequest, deps: Deps) -> tuple[JudgingSpec, ...]:
+    """Who writes rubrics for a request: the judge's model where none is named.
+
+    Raises MissingKey or InvalidInput, also for one that is named twice.
+    """
+    return _asked_craft(request, "rubric_generate", request.writers, "Writer", deps)
+
+
+def asked_matchers(request: ScoreRubricsRequest, deps: Deps) -> tuple[JudgingSpec, ...]:
+    """Who matches rubrics for a request, rule by rule or all at once: the judge's model where none is named.
+
+    Raises MissingKey or InvalidInput, also for one that is named twice.
+    """
+    form: AskedForm = "rubric_match_batch" if request.batch else "rubric_match"
+    return _asked_craft(request, form, request.matchers, "Matcher", deps)
+
+
+def _asked_craft(
+    request: ScoreRubricsRequest, form: AskedForm, names: Sequence[str] | None, role: str, deps: Deps
+) -> tuple[JudgingSpec, ...]:
+    asked = tuple(_chosen(request, form, deps, name, None) for name in names or (request.judge,))
+
+    def same(one: str, other: str) -> str:
+        if one == other:
+            return f"{role} {one!r} is named twice. Name each one once."
+        return f"{role}s {one!r} and {other!r} are the same model with the same prompt and parameters: name one."
+
+    _refuse_twice(asked, same)
+    return asked
+
+
+def with_rules(
+    request: ScoreRubricsRequest, form: AskedForm, sources: Sequence[RubricSource | None], deps: Deps
+) -> tuple[JudgingSpec, ...]:
+    """The judge of a request once for each source of rules, None for a judge without any.
+
+    A prompt of the request is for rules if it shows them; the judge without rules is then asked with its own one.
+    Raises MissingKey or InvalidInput, also for rules that are named twice.
+    """
+    own = own_prompt_of(request, deps.roots)
+    without = None if own is not None and shows_rules(own) else own
+    judges = tuple(
+        _chosen(request, form, deps, request.judge, without if source is None else own, source) for source in sources
+    )
+    _refuse_twice(judges, _same_rules)
+    return judges
+
+
+def _same_rules(one: str, other: str) -> str:
+    named = "is named twice" if one == other else f"and {other!r} apply the same rules"
+    return f"{one!r} {named}. Name each rubric once."
+
+
+def _refuse_twice(asked: Sequence[JudgingSpec], same: Callable[[str, str], str]) -> None:
+    """Raises InvalidInput where two of them have one fingerprint; `same` says so of their labels."""
+    seen: dict[str, str] = {}
+    for spec in asked:
+        identity, label = judge_fingerprint(judge_of(spec)), label_of(spec)
+        if identity in seen:
+            raise InvalidInput(same(seen[identity], label))
+        seen[identity] = label
 
 
 def _same_judge(one: str, other: str) -> str:
@@ -50,7 +109,14 @@ def _same_judge(one: str, other: str) -> str:
     )
 
 
-def _chosen(request: AskingRequest, form: Form, deps: Deps, name: str | None, own: PromptText | None) -> JudgingSpec:
+def _chosen(
+    request: AskingRequest,
+    form: AskedForm,
+    deps: Deps,
+    name: str | None,
+    own: PromptText | None,
+    rubrics: RubricSource | None = None,
+) -> JudgingSpec:
     judging = request if isinstance(request, JudgingRequest) else None
     return choose_judge(
         name,
@@ -61,6 +127,8 @@ def _chosen(request: AskingRequest, form: Form, deps: Deps, name: str | None, ow
         reuse=judging is not None and judging.reuse,
         own=own,
         truncate=None if judging is None else judging.truncate,
+        rubrics=rubrics,
+        forced=isinstance(request, ScoreRubricsRequest) and request.official and FORMS[form].compares,
     )
 
 

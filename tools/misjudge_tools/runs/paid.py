@@ -26,7 +26,7 @@ class RunEnding(Exception):
 
 
 class CallLost(Exception):
-    """A call within a rollout got no usable reply; the rollout is tried again from there."""
+    """A call of a cell that takes several got no usable reply; the cell is tried again from there."""
 
     def __init__(self, error: GatewayError) -> None:
         super().__init__(type(error).__name__)

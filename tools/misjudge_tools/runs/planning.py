@@ -148,11 +148,11 @@ def store_plan(deps: Deps, operation: str, request: AskingRequest, plan: Plan, s
             cells = left
         pair_ids = {cell.pair_id for cell in cells}
         possible = [cell for cell in plan.possible if cell.pair_id in pair_ids]
-        _refuse_unbounded(plan, minus_stored([*cells, *possible], stored), budget)
+        _refuse_unbounded(connection, audit, plan, minus_stored([*cells, *possible], stored), budget)
         ensure_audit(connection, request.audit, seed)
         _refuse_other_setups(connection, audit, plan)
         ingest(connection, audit, operation, plan.records)
-        for judge in plan.spec.judges:
+        for judge in plan.spec.asked:
             ensure_judge(connection, audit, judge_of(judge))
         run_id = run_records.create_run(
             connection,
@@ -192,11 +192,14 @@ def set_limits(connection: Connection, run: RunRow, wanted: Budget) -> None:
     run_records.set_budget(connection, run.run_id, budget_json(merged))
 
 
-def _refuse_unbounded(plan: Plan, cells: Sequence[PlannedCell], budget: Budget) -> None:
+def _refuse_unbounded(
+    connection: Connection, audit: str, plan: Plan, cells: Sequence[PlannedCell], budget: Budget
+) -> None:
     """Raises InvalidInput for a large plan to a paid gateway without a ceiling."""
-    planned = most_paid_calls(plan.spec, plan.cast, cells)
+    planned = most_paid_calls(connection, audit, plan.spec, plan.cast, cells)
     if planned > FREE_CALLS and budget.max_calls is None and budget.max_usd is None:
-        up_to = "up to " if plan.cast is not None or plan.possible else ""
+        guessed = plan.spec.rubrics is not None and any(cell.draft_id is not None for cell in cells)
+        up_to = "about " if guessed else "up to " if plan.cast is not None or plan.possible else ""
         raise InvalidInput(
             f"This takes {up_to}{planned} calls to a gateway that may cost money. Call again with max_calls={planned} "
             f"(--max-calls {planned}) or max_usd, or with dry_run=true (--dry-run) to see the plan."

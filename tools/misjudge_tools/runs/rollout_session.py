@@ -37,8 +37,8 @@ from misjudge_tools.gateway.pricing import Pricing
 from misjudge_tools.gateway.ways import ModelChoice, OpenGateway
 from misjudge_tools.judging.prompts import PromptTemplate, load_prompt
 from misjudge_tools.judging.session import Judged
+from misjudge_tools.runs.cell_calls import CellCalls, CellRef
 from misjudge_tools.runs.paid import CallLost, Paid
-from misjudge_tools.runs.rollout_calls import RolloutCalls, RolloutRef
 from misjudge_tools.runs.rollout_plan import Cast, Rollout, rollouts_of
 from misjudge_tools.suites.model import SuiteTask
 
@@ -105,15 +105,15 @@ class RolloutSession:
             return Judged(CellResult(None, ()), None, Unreachable(f"Agent {planned.agent.name!r}: {away}"), NO_CALL)
         return Judged(result, None, None, NO_CALL)
 
-    async def _calls(self, cell: PlannedCell, planned: Rollout, paid: Paid) -> RolloutCalls:
+    async def _calls(self, cell: PlannedCell, planned: Rollout, paid: Paid) -> CellCalls:
         user, language = self._cast.user, self._cast.stage.language
         asked = self._asked(planned)
         ways: dict[Role, OpenGateway] = {role: self._hands.ways[asking.choice] for role, asking in asked.items()}
         prompts: dict[Role, PromptTemplate] = {"success_check": load_prompt("success_check", language)}
         if user.template is not None:
             prompts["user_sim"] = user.template
-        ref = RolloutRef(self._audit.audit_id, self._run_id, cell.cell_id, planned.task.task_id)
-        return RolloutCalls(ref, ways, prompts, paid, await asyncio.to_thread(self._replies, cell.cell_id))
+        ref = CellRef(self._audit.audit_id, self._run_id, cell.cell_id, planned.task.task_id, cell.cell_id, None)
+        return CellCalls(ref, ways, prompts, paid, await asyncio.to_thread(self._replies, cell.cell_id))
 
     def _asked(self, planned: Rollout) -> dict[Role, Asking]:
         """The models that a rollout asks, by role."""
@@ -128,7 +128,7 @@ class RolloutSession:
         with self._store.read() as connection:
             return judging_records.earlier_replies(connection, trajectory_id)
 
-    async def _made(self, cell: PlannedCell, planned: Rollout, calls: RolloutCalls) -> CellResult:
+    async def _made(self, cell: PlannedCell, planned: Rollout, calls: CellCalls) -> CellResult:
         suite, allowed = self._cast.stage.suite, self._hands.allowed
         with ExitStack() as stack:
             world = None if suite.image is None else stack.enter_context(World.from_image(suite.image))
@@ -148,9 +148,7 @@ class RolloutSession:
             checks = await self._checked(cell, planned, made, calls, folder)
         return self._rows(cell, planned, made, checks, calls)
 
-    def _agent(
-        self, planned: Rollout, calls: RolloutCalls, toolbox: Toolbox, folder: Path | None, session: str
-    ) -> Agent:
+    def _agent(self, planned: Rollout, calls: CellCalls, toolbox: Toolbox, folder: Path | None, session: str) -> Agent:
         configured, stage = planned.agent.settings, self._cast.stage
         if isinstance(configured, settings.ScriptedAgent):
             solution = stage.suite.solutions[planned.task.task_id]
@@ -164,14 +162,14 @@ class RolloutSession:
         )
         return open_agent(configured, around, calls.ask, _params(planned.agent.asking, planned.seed))
 
-    def _user(self, planned: Rollout, calls: RolloutCalls) -> User:
+    def _user(self, planned: Rollout, calls: CellCalls) -> User:
         user = self._cast.user
         if user.template is None:
             return ScriptedUser(planned.task)
         return ModelUser(calls.ask, _params(user.asking, planned.seed), planned.task, user.template)
 
     async def _checked(
-        self, cell: PlannedCell, planned: Rollout, made: episode.Rollout, calls: RolloutCalls, folder: Path | None
+        self, cell: PlannedCell, planned: Rollout, made: episode.Rollout, calls: CellCalls, folder: Path | None
     ) -> tuple[Check, ...]:
         if made.end_reason == "user_sim_error":
             why = f"{made.trouble or 'The simulated user failed.'} So nothing is said of the agent."
@@ -198,7 +196,7 @@ class RolloutSession:
         planned: Rollout,
         made: episode.Rollout,
         checks: tuple[Check, ...],
-        calls: RolloutCalls,
+        calls: CellCalls,
     ) -> CellResult:
         agent = planned.agent
         input_tokens, output_tokens = calls.used("agent")

@@ -1,9 +1,10 @@
-"""Who does the cells of a run: its judges, and the rollouts of its agents."""
+"""Who does the cells of a run: its judges, the rollouts of its agents, and who writes and matches rubrics."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from misjudge_storage.errors import InvalidInput
 from misjudge_storage.judging_records import StoredReply
@@ -11,30 +12,52 @@ from misjudge_storage.run_records import PlannedCell
 from misjudge_tools.gateway.pricing import Pricing
 from misjudge_tools.judging.session import JudgingSession
 from misjudge_tools.judging.showing import Shown
+from misjudge_tools.runs.budget import Estimate
 from misjudge_tools.runs.rollout_session import RolloutSession
+from misjudge_tools.runs.rubric_cells import RUBRIC_KINDS
+from misjudge_tools.runs.rubric_session import RubricSession
+
+
+class MostUsed(NamedTuple):
+    """The most that a cell can have used, of which task."""
+
+    task_id: str
+    most: Estimate
 
 
 class RunSession:
-    """The judges of a run by fingerprint, with open gateways, and its rollouts where it makes any."""
+    """The judges of a run by fingerprint, with open gateways, its rollouts and its rubrics where it makes any."""
 
-    def __init__(self, judges: Sequence[JudgingSession], rollouts: RolloutSession | None) -> None:
+    def __init__(
+        self,
+        judges: Sequence[JudgingSession],
+        rollouts: RolloutSession | None,
+        rubrics: RubricSession | None = None,
+    ) -> None:
         self.judges = tuple(judges)
         self.rollouts = rollouts
+        self.rubrics = rubrics
         self._judges = {judge.judge_id: judge for judge in judges}
 
     @property
     def concurrency(self) -> int:
         """How many cells may be in work at a time."""
         most = [judge.way.concurrency for judge in self.judges]
-        if self.rollouts is not None:
-            most.append(self.rollouts.concurrency)
+        most += [others.concurrency for others in (self.rollouts, self.rubrics) if others is not None]
         return max(most, default=1)
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """What people call its judges, and who writes and matches rubrics, by fingerprint."""
+        mine = {judge.judge_id: judge.judge.label for judge in self.judges}
+        return mine if self.rubrics is None else {**mine, **self.rubrics.labels}
 
     @property
     def pricings(self) -> list[Pricing]:
         """What each model that is asked costs."""
         mine = [judge.way.pricing for judge in self.judges]
-        return mine if self.rollouts is None else [*mine, *self.rollouts.pricings]
+        others = (self.rollouts, self.rubrics)
+        return mine + [pricing for other in others if other is not None for pricing in other.pricings]
 
     def judge_of(self, cell: PlannedCell) -> JudgingSession:
         """The judge that a cell asks. Raises InvalidInput where the run was changed and names none."""
@@ -42,10 +65,29 @@ class RunSession:
             raise InvalidInput("The run's plan names a judge that its specification does not have. Begin it anew.")
         return self._judges[cell.actor_id]
 
+    def rubrics_of(self, cell: PlannedCell) -> RubricSession:
+        """Who writes or matches the rubric of a cell. Raises InvalidInput where the run was changed and names none."""
+        if self.rubrics is None:
+            raise InvalidInput("The run's plan names rubrics that its specification does not have. Begin it anew.")
+        return self.rubrics
+
     def task_of(self, cell: PlannedCell) -> str:
-        """The task that a rollout is of."""
+        """The task that a rollout or a rubric is of."""
+        if cell.task_id is not None:
+            return cell.task_id
         assert self.rollouts is not None
         return self.rollouts.key(cell).task.task_id
+
+    def estimates(self, cells: Sequence[PlannedCell]) -> Iterator[MostUsed]:
+        """The most that each of these cells, which are no rollouts, can have used. Reads the store."""
+        judged = [cell for cell in cells if cell.kind not in RUBRIC_KINDS]
+        shown = self.show(judged)
+        for cell in judged:
+            mine = shown[cell.cell_id]
+            yield MostUsed(mine.task_id, self.judge_of(cell).estimate(mine))
+        for cell in cells:
+            if cell.kind in RUBRIC_KINDS:
+                yield MostUsed(self.task_of(cell), self.rubrics_of(cell).estimate(cell))
 
     def show(self, cells: Sequence[PlannedCell]) -> dict[str, Shown]:
         """What the judge of each cell will see, by cell id. Reads the store."""

@@ -10,16 +10,19 @@ from misjudge_storage import judging_records
 from misjudge_storage.engine import Store
 from misjudge_storage.errors import InvalidInput
 from misjudge_storage.judging_records import AuditRow
+from misjudge_storage.rows import judge_fingerprint
 from misjudge_storage.run_records import RunRow
 from misjudge_tools.episodes.casting import Stage, cast_agents, cast_user
 from misjudge_tools.episodes.settings import EpisodeSettings
 from misjudge_tools.gateway.clock import Clock, SystemClock
 from misjudge_tools.gateway.pool import Gateways
 from misjudge_tools.gateway.ways import Ways
+from misjudge_tools.judging.choice import judge_of
 from misjudge_tools.judging.session import JudgingSession
 from misjudge_tools.profiles import ModelSettings
 from misjudge_tools.runs.rollout_plan import Cast, checker_of
 from misjudge_tools.runs.rollout_session import RolloutSession, Stagehands
+from misjudge_tools.runs.rubric_session import RubricSession
 from misjudge_tools.runs.run_session import RunSession
 from misjudge_tools.runs.spec import RolloutSpec, RunSpec, read_spec
 from misjudge_tools.runs.worker import OpenSession
@@ -34,7 +37,7 @@ def session_opener(
     roots: Sequence[Path] | None = None,
     clock: Clock | None = None,
 ) -> OpenSession:
-    """Opens a run's judges and agents from the specification stored with it, so that any process can resume it.
+    """Opens a run's models and agents from the specification stored with it, so that any process can resume it.
 
     Suites are read under `roots` only, where they are given.
     """
@@ -47,13 +50,14 @@ def session_opener(
             audit = judging_records.read_audit(connection, run.audit)
         async with Ways(models, gateways) as ways:
             judges = [JudgingSession(store, audit, run.run_id, judge, await ways.open(judge)) for judge in spec.judges]
-            yield RunSession(judges, await backstage.rollouts(run, audit, spec, ways))
+            rollouts = await backstage.rollouts(run, audit, spec, ways)
+            yield RunSession(judges, rollouts, await backstage.rubrics(run, audit, spec, ways))
 
     return open_session
 
 
 class _Backstage:
-    """What rollouts of a stored run are opened with."""
+    """What rollouts and rubrics of a stored run are opened with."""
 
     def __init__(
         self,
@@ -78,6 +82,13 @@ class _Backstage:
         opened = {asking.choice: await ways.open(asking.choice) for asking in asked if asking is not None}
         hands = Stagehands(opened, checker, self._episodes.allowed, self._clock)
         return RolloutSession(self._store, audit, run.run_id, cast, hands)
+
+    async def rubrics(self, run: RunRow, audit: AuditRow, spec: RunSpec, ways: Ways) -> RubricSession | None:
+        if spec.rubrics is None:
+            return None
+        asked = (*spec.rubrics.writers, *spec.rubrics.matchers)
+        opened = {judge_fingerprint(judge_of(one)): await ways.open(one) for one in asked}
+        return RubricSession(self._store, audit, run.run_id, spec.rubrics, opened)
 
 
 def recast(spec: RolloutSpec, episodes: EpisodeSettings, models: ModelSettings, roots: Sequence[Path] | None) -> Cast:

@@ -9,6 +9,8 @@
     ranking         whether a gate ranks agents as their rewards do
     trials          pass^k over repeated trials of a task
     agreement       chance-corrected agreement of two labellers
+    rubrics         how well generated rules stand for the gold ones
+    paired          two ways of judging the same pairs
 
 Every function takes counts or small tables, as a GROUP BY gives them, and returns a frozen value. Nothing
 here imports numpy or scipy: the tests hold these functions against them.

@@ -12,6 +12,8 @@ from misjudge_tools.summary import sections as make
 from misjudge_tools.summary.counts import AuditCounts, added
 from misjudge_tools.summary.panel_section import panel_reasons, panel_section
 from misjudge_tools.summary.probes import probes_of
+from misjudge_tools.summary.rubric_values import RubricsSection
+from misjudge_tools.summary.rubrics import rubrics_of
 from misjudge_tools.summary.values import (
     AgentOutcome,
     Bucket,
@@ -32,6 +34,7 @@ ONE_ORDER = NoData(
 ONCE = NoData(why="The agents stand once, at the top. Their satisfaction by this judge: choose it with judge=LABEL.")
 NO_PANEL = NoData(why="A panel is two judges of pairs or more: judge the pairs with another one, too.")
 PANEL_ONCE = NoData(why="The panel stands at the top of a summary of all judges.")
+RUBRICS_ONCE = NoData(why="Rubrics stand at the top of a summary of all judges.")
 SEVERAL_AGENTS = NoData(why="There are several agents: see pass_hat_k_by_agent.")
 WHOLE_ONLY = NoData(why="Given for the judge as a whole, not by subset.")
 
@@ -42,8 +45,9 @@ NOT_JUDGED: Mapping[Form, NoData] = {
     ),
     "gate": NoData(why="No gate was judged (form=gate)."),
     "proxy": NoData(why="No proxy was judged (form=proxy)."),
+    "rubric": NoData(why="No response was judged by rules alone (misjudge rubrics apply)."),
 }
-SATISFACTION_FORMS: tuple[Form, ...] = ("satisfaction", "gate", "proxy")
+SATISFACTION_FORMS: tuple[Form, ...] = ("satisfaction", "gate", "proxy", "rubric")
 """The forms that score one trajectory. The first one that is there says whether an agent's episodes satisfied."""
 RANKING_FORMS: tuple[Form, ...] = ("gate", "satisfaction")
 """The first one that is there ranks the agents by its mean score."""
@@ -104,6 +108,7 @@ def judge_sections(counts: AuditCounts, entry: Entry, *, beside: bool = False) -
         buckets=say.why("buckets", _buckets(counts, paired, entry.subset)),
         panel=say.why("panel", NO_PANEL if counts.panel is None else PANEL_ONCE),
         probes=say.why("probes", _probes(counts, paired) if whole else WHOLE_ONLY),
+        rubrics=say.why("rubrics", _rubrics(counts, alone=alone and not beside) if whole else WHOLE_ONLY),
         tokens=say.why(
             "tokens", make.token_section(uses, counts.stated_tokens if alone else None) if whole else WHOLE_ONLY
         ),
@@ -125,14 +130,17 @@ def audit_sections(counts: AuditCounts) -> Sections:
         n=pairs.pairs, decidable=pairs.decidable, gold_tie=pairs.gold_tie, gold_unknown=pairs.gold_unknown
     )
     no_pairs = NoData(why="No pair is stored. Import pairs, or run them.")
+    rubrics = say.why("rubrics", rubrics_of(counts.rubrics))
+    made_up = any(judge.simulated for judge in counts.judges) or bool(rubrics and rubrics.simulated)
     return Sections(
-        simulated=counts.simulated_episodes or any(judge.simulated for judge in counts.judges),
+        simulated=counts.simulated_episodes or made_up,
         provenance=make.provenance_section(counts.provenance, ids),
         pairs=say.why("pairs", totals if totals.n else no_pairs),
         agents=say.why("agents", _agents(counts, None)),
         kappa=say.why("kappa", make.kappa_section(counts.labels)),
         unscored=_unscored(counts, ids),
         panel=_panel(counts, say),
+        rubrics=rubrics,
         tokens=say.why("tokens", make.token_section(counts.uses, counts.stated_tokens)),
         cost=say.why("cost", make.cost_section(counts.uses)),
         **_pass_hat(counts, say),
@@ -194,6 +202,11 @@ def _ranked_by(counts: AuditCounts, mine: Mapping[Form, JudgeFacts]) -> JudgeFac
 
 def _probes(counts: AuditCounts, judge: JudgeFacts | None) -> ProbesSection | NoData:
     return NO_PAIRS if judge is None else probes_of(counts.probes.get(judge.judge_id))
+
+
+def _rubrics(counts: AuditCounts, *, alone: bool) -> RubricsSection | NoData:
+    """The rubrics of an audit, where a summary of its one judge is that of the audit."""
+    return rubrics_of(counts.rubrics) if alone or counts.rubrics is None else RUBRICS_ONCE
 
 
 def _agents(

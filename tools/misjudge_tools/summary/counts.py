@@ -29,6 +29,7 @@ from misjudge_storage.summary_values import (
     Use,
 )
 from misjudge_tools.summary.panel_counts import PanelCounts, panel_judges, read_panel
+from misjudge_tools.summary.rubric_reading import RubricCounts, read_rubrics
 
 
 class AuditCounts(NamedTuple):
@@ -56,6 +57,7 @@ class AuditCounts(NamedTuple):
     probes: Mapping[str, ProbedJudge]
     asked: AskedModels
     panel: PanelCounts | None = None
+    rubrics: RubricCounts | None = None
 
     @property
     def simulated_episodes(self) -> bool:
@@ -113,6 +115,7 @@ def read_counts(store: Store, audit: str, panel: Sequence[str] | None = None) ->
             probes=probes,
             asked=asked_records.asked_models(connection, audit_id),
             panel=read_panel(connection, audit_id, chosen, judges) if chosen else None,
+            rubrics=read_rubrics(connection, audit_id),
         )
 
 

@@ -70,17 +70,18 @@ def panel_judges(
 ) -> Chosen | None:
     """The judges of pairs with these labels, by default those that judged most; None where there is only one judge.
 
-    `pairs` is the number that each judge has verdicts on, by its id. A cascade's panel, which sees the difficult pairs
-    only, would else make those the pairs that count. Raises NotFound for a label that no judge of pairs has,
-    InvalidInput for fewer than two of them.
+    One that applies rules, or must name one of two, is of a panel only by its label. `pairs` is the number that each
+    judge has verdicts on, by its id. A cascade's panel, which sees the difficult pairs only, would else make those the
+    pairs that count. Raises NotFound for a label that no judge of pairs has, InvalidInput for fewer than two of them.
     """
     known = {judge.label: judge for judge in sorted(judges, key=lambda judge: judge.label) if judge.form == "pairwise"}
     if labels is None:
-        if len(known) < 2:
+        alike = [judge for judge in known.values() if not judge.apart]
+        if len(alike) < 2:
             return None
-        most = max(pairs.get(judge.judge_id, 0) for judge in known.values())
-        whole = [judge for judge in known.values() if pairs.get(judge.judge_id, 0) == most]
-        return Chosen(whole, [judge for judge in known.values() if judge not in whole])
+        most = max(pairs.get(judge.judge_id, 0) for judge in alike)
+        whole = [judge for judge in alike if pairs.get(judge.judge_id, 0) == most]
+        return Chosen(whole, [judge for judge in alike if judge not in whole])
     for label in labels:
         if label not in known:
             raise NotFound(f"Audit {audit!r} has no judge {label!r} of pairs. {_listed(list(known))}")

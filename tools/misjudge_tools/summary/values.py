@@ -17,6 +17,7 @@ from misjudge_tools.stats.probes import Effect, ProbeRow
 from misjudge_tools.stats.ranking import Disagreement
 from misjudge_tools.stats.rates import Rate
 from misjudge_tools.stats.trials import PassHat
+from misjudge_tools.summary.rubric_values import RubricsSection
 
 SectionName = Literal[
     "pairs",
@@ -25,6 +26,7 @@ SectionName = Literal[
     "satisfaction",
     "gate",
     "proxy",
+    "rubric",
     "agents",
     "ranking",
     "pass_hat_k",
@@ -33,6 +35,7 @@ SectionName = Literal[
     "buckets",
     "panel",
     "probes",
+    "rubrics",
     "tokens",
     "cost",
 ]
@@ -69,8 +72,8 @@ class ConsistencySection(Value):
 
 
 class SatisfactionSection(Value):
-    """What the scores of one form (satisfaction, gate or proxy) say of success over trajectories; see
-    `stats.satisfaction`. Satisfied is a score from `threshold` on.
+    """What the scores of one form (satisfaction, gate, proxy or rubric) say of success over trajectories; see
+    `stats.satisfaction`. Satisfied is a score from `threshold` on; by a rubric 1 is a response that passes.
     """
 
     threshold: float | None
@@ -244,6 +247,7 @@ class Sections(Value):
     satisfaction: SatisfactionSection | None = None
     gate: SatisfactionSection | None = None
     proxy: SatisfactionSection | None = None
+    rubric: SatisfactionSection | None = None
     agents: tuple[AgentOutcome, ...] | None = None
     ranking: RankingSection | None = None
     pass_hat_k: dict[str, float] | None = None
@@ -254,6 +258,7 @@ class Sections(Value):
     buckets: tuple[Bucket, ...] | None = None
     panel: PanelSection | None = None
     probes: ProbesSection | None = None
+    rubrics: RubricsSection | None = None
     tokens: TokenSection | None = None
     cost: CostSection | None = None
     why: dict[str, str] = Field(default_factory=dict)

@@ -1,0 +1,174 @@
+"""Rules of rubrics as text: read, numbered, compared, tidied. Pure."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from misjudge_storage.errors import InvalidInput
+from misjudge_storage.types import Rule
+from misjudge_tools.interchange.json_records import storable
+from misjudge_tools.rubrics.compound import apart
+from misjudge_tools.rubrics.rule_words import CITES, HIGH_LEVEL
+
+MOST_RULES: Final = 500
+"""Rules of a gold or library rubric."""
+MOST_GENERATED: Final = 100
+"""Rules that are kept of a generated one."""
+LONGEST: Final = 2_000
+"""Characters of a rule."""
+
+_INVISIBLE: Final = re.compile("[\u00ad\u115f\u1160\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+_DASHES: Final = str.maketrans(
+    dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-") | dict.fromkeys("‘’ʼ′", "'")
+)
+_WIDE: Final = "\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff"
+_SIGN: Final = r"[+<>=|~^$×÷±≤≥≠]"
+_KEPT: Final = re.compile(
+    r"(?<![a-z])[-.](?=\d)|(?<=\d)[:/,](?=\d)|[%‰]|(?<=[a-z])#(?![0-9a-z])|!(?==)|"
+    rf"(?<=[0-9a-z)])\*(?=[0-9a-z(])|(?<=[a-z])'(?=\()|\)(?={_SIGN}|\*[0-9a-z(])|"
+    rf"(?<={_SIGN})\(|(?<=[0-9a-z)]\*)\(|(?<=[a-z]')\("
+)
+"""Marks without which a text says another thing: 1.5, -5, 10 %, C#, !=, f'(x), (2+3)*4."""
+_MARKER: Final = re.compile(
+    r"\s*(?:\d{1,4}[.)](?=\s|$)|\d{1,4}[、．)](?!\d)|[(（]\d{1,4}[)）]|[\u2460-\u2473]|[-*+](?=\s|$)|[•·●▪◦‣–—](?!\d))\s*"
+)
+_TAG: Final = re.compile(r"(?:[\[［【]\s*(?P<tag>hard|硬|high|高)\s*[\]］】])\s*", re.IGNORECASE)
+_HARD: Final = frozenset({"hard", "硬"})
+
+
+class Tidied(NamedTuple):
+    """The rules of a generated rubric that are kept, and what became of the others: repeated another one; were too many
+    or say nothing; held two constraints and were split. `compound` of those kept may hold several.
+    """
+
+    rules: tuple[Rule, ...]
+    duplicates: int
+    left_out: int
+    split: int
+    compound: int
+
+
+class _Line(NamedTuple):
+    """A rule as it was written: without what stands in front, and what its tags say."""
+
+    text: str
+    hard: bool
+    high: bool
+
+
+@lru_cache(maxsize=10_000)
+def normal_form(text: str) -> str:
+    """The text without what makes no other wording: case, width, punctuation, spaces at Chinese characters.
+
+    Rules of one normal form are one rule. Marks that make another value or name of it are kept.
+    """
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    seen = "".join(char for char in folded if unicodedata.category(char) != "Cf").translate(_DASHES)
+    seen = re.sub(r"(?<=[^\W\d_])'(?=[^\W\d_])", "", _INVISIBLE.sub("", seen))
+    kept = {found.start() for found in _KEPT.finditer(seen)}
+    plain = "".join(char if at in kept or _says(char) else " " for at, char in enumerate(seen))
+    return re.sub(rf"(?<=[{_WIDE}]) | (?=[{_WIDE}])", "", " ".join(plain.split()))
+
+
+@lru_cache(maxsize=2_000)
+def _says(char: str) -> bool:
+    """Whether it is a letter, a number, a sign, or not known, and no punctuation."""
+    category = unicodedata.category(char)
+    return char == "^" or category[0] in "LMN" or category in {"Cn", "Co", "Sc", "Sm", "So"}
+
+
+def tidy(written: Sequence[Rule]) -> Tidied:
+    """A generated rubric: one constraint a rule where it can be taken apart, each once, the first MOST_GENERATED."""
+    kept: dict[str, Rule] = {}
+    duplicates = left_out = split = compound = 0
+    for rule in written:
+        parts = apart(one_line(rule.text))
+        split += len(parts) > 1
+        levels = [is_high_level(part.text) for part in parts]
+        for part, high in zip(parts, levels, strict=True):
+            form = normal_form(part.text)
+            if form in kept:
+                duplicates += 1
+            elif not form or len(kept) >= MOST_GENERATED:
+                left_out += 1
+            else:
+                marked = high or (rule.high_level and not any(levels))
+                kept[form] = Rule(text=part.text, hard=rule.hard, high_level=marked)
+                compound += part.compound
+    return Tidied(tuple(kept.values()), duplicates, left_out, split, compound)
+
+
+def is_high_level(text: str) -> bool:
+    """Whether it asks, by its words, if the answer can work at all (feasibility) or agrees with itself (logic)."""
+    return HIGH_LEVEL.search(unicodedata.normalize("NFKC", text)) is not None
+
+
+def cites_response(text: str) -> bool:
+    """Whether it names one of the two responses compared, as "Response A" does: such labels change places."""
+    return CITES.search(unicodedata.normalize("NFKC", text)) is not None
+
+
+def one_line(text: str) -> str:
+    """The text in one line, its words one space apart, in characters that can be stored."""
+    return " ".join(storable(text).split())
+
+
+def rules_in(text: str) -> list[Rule]:
+    """The rules in a text, a line each: `1.`, `-` or `•` in front is dropped, `[hard]` and `[high]` are read.
+
+    A line without a word is none. Raises InvalidInput for no rule, and for more or longer ones than a rubric takes.
+    """
+    return _rules([line for line in map(_untagged, text.splitlines()) if normal_form(line.text)])
+
+
+def gold_rules(texts: Sequence[str]) -> list[Rule]:
+    """The rules in a list, one each, read as by `rules_in`; line breaks become spaces. Raises InvalidInput."""
+    return _rules([_untagged(text) for text in texts])
+
+
+def _untagged(written: str) -> _Line:
+    line = one_line(written)
+    marker = _MARKER.match(line)
+    text, tags = line[marker.end() :] if marker else line, set[str]()
+    while found := _TAG.match(text):
+        tags.add(found["tag"].lower())
+        text = text[found.end() :]
+    return _Line(text, hard=bool(tags & _HARD), high=bool(tags - _HARD))
+
+
+def _rules(lines: Sequence[_Line]) -> list[Rule]:
+    if not lines:
+        raise InvalidInput("There is no rule in it. Write one rule a line, such as: Does the answer name a date?")
+    if len(lines) > MOST_RULES:
+        raise InvalidInput(f"There are {len(lines):,} rules, and a rubric takes {MOST_RULES}. Leave some out.")
+    for number, line in enumerate(lines, 1):
+        if not line.text or len(line.text) > LONGEST:
+            raise InvalidInput(
+                f"Rule {number} has {len(line.text):,} characters, and a rule has 1 to {LONGEST:,}. Correct it."
+            )
+    return [Rule(text=text, hard=hard, high_level=high or is_high_level(text)) for text, hard, high in lines]
+
+
+def numbered(rules: Sequence[Rule], *, marks: bool = False) -> str:
+    """A line a rule: `1. text`; with `marks` a hard one is `1. [hard] text`."""
+    lines = (f"{'[hard] ' if marks and rule.hard else ''}{one_line(rule.text)}" for rule in rules)
+    return "\n".join(f"{number}. {line}" for number, line in enumerate(lines, 1))
+
+
+def as_lines(rules: Sequence[Rule]) -> str | None:
+    """The rules as a text that `rules_in` reads back the same, None where there is none such."""
+    text = "".join(f"{_tagged(rule)}\n" for rule in rules)
+    try:
+        return text if rules_in(text) == list(rules) else None
+    except InvalidInput:
+        return None
+
+
+def _tagged(rule: Rule) -> str:
+    high = rule.high_level and not is_high_level(rule.text)
+    tags = f"{'[hard] ' if rule.hard else ''}{'[high] ' if high else ''}"
+    return f"{'- ' if not tags and _MARKER.match(rule.text) else ''}{tags}{rule.text}"
