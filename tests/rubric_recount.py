@@ -61,7 +61,7 @@ class Recount:
         """One row a pair and source of rules: what both orders said, and how that ended."""
         called = self.verdicts.dropna(subset=["pair_id"]).merge(self.judges[["judge_id", "params"]], on="judge_id")
         called["source"] = [json.loads(params).get("rubrics", {}).get("kind", "none") for params in called["params"]]
-        assert (called["status"] == "scored").all()
+        called["winner"] = called["winner"].where(called["status"] == "scored", "unscored")
         wide = called.pivot(index=["source", "pair_id"], columns="order_shown", values="winner").reset_index()
         wide["said"] = [_both(ab, ba) for ab, ba in zip(wide["AB"], wide["BA"], strict=True)]
         known = wide.merge(self.labels, on="pair_id").merge(self.pairs, on="pair_id").merge(self.tasks, on="task_id")
@@ -82,19 +82,20 @@ class Recount:
         }
 
     def only_right(self, first: str, second: str) -> tuple[int, int]:
-        """Pairs that one source of rules gets right and the other does not, both ways."""
-        wide = self.reduced().pivot(index="pair_id", columns="source", values="ended") == "right"
+        """Pairs scored with both sources of rules that one of them gets right and the other does not, both ways."""
+        wide = self.reduced().pivot(index="pair_id", columns="source", values="ended")
+        wide = wide[(wide[[first, second]] != "unscored").all(axis=1)] == "right"
         return int((wide[first] & ~wide[second]).sum()), int((wide[second] & ~wide[first]).sum())
 
 
 def _both(ab: str, ba: str) -> str | None:
-    """The verdict of both orders, None where they disagree."""
-    if ab == ba:
-        return ab
+    """The verdict of both orders, None where they disagree; unscored where one is."""
+    if ab == ba or "unscored" in {ab, ba}:
+        return ab if ab == ba else "unscored"
     return ({ab, ba} - {"tie"}).pop() if "tie" in {ab, ba} else None
 
 
 def _ended(said: str | None, gold: str) -> str:
     if said is None or said != said:
         return "inconsistent"
-    return "tie" if said == "tie" else "right" if said == gold else "wrong"
+    return said if said in {"tie", "unscored"} else "right" if said == gold else "wrong"

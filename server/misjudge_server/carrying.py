@@ -99,9 +99,9 @@ def show(result: BaseModel, as_json: bool) -> None:
         fields = {"schema": SCHEMA, **result.model_dump(mode="json", by_alias=True)}
         print(json_text(fields))
     else:
-        from misjudge_server import rubrics_printing
+        from misjudge_server import rubric_run_printing
 
-        rubrics_printing.print_result(result)
+        rubric_run_printing.print_result(result)
 
 
 def fail_unless_done(run: RunReport) -> None:

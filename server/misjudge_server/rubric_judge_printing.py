@@ -30,7 +30,7 @@ PROTOCOLS: Mapping[Protocol, str] = {
 }
 ENDS = ("tie", "inconsistent", "unscored")
 LABEL_WIDTH = 20
-RIGHT = ("of all pairs", "of decided")
+RIGHT = ("accuracy", "of decided")
 GAP_HEADINGS = ("difference", "right alone", "McNemar p")
 MOST_EXAMPLES = 3
 

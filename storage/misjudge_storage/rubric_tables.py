@@ -5,10 +5,12 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any, ClassVar
 
-from sqlalchemy import ForeignKeyConstraint, Index
+from sqlalchemy import ForeignKeyConstraint, Index, text
 from sqlmodel import Field, SQLModel
 
 from misjudge_storage.columns import created
+
+_IS_UNSCORED = text("status = 'unscored'")
 
 
 class RubricSet(SQLModel, table=True):
@@ -68,6 +70,7 @@ class RubricDraft(SQLModel, table=True):
         ForeignKeyConstraint(["audit_id", "task_id"], ["tasks.audit_id", "tasks.task_id"]),
         Index("rubric_drafts_by_task", "audit_id", "task_id", "writer_id"),
         Index("rubric_drafts_by_time", "audit_id", "created_at"),
+        Index("rubric_drafts_unscored", "audit_id", sqlite_where=_IS_UNSCORED, postgresql_where=_IS_UNSCORED),
     )
     draft_id: str = Field(primary_key=True)
     audit_id: str
@@ -95,6 +98,7 @@ class RubricMatching(SQLModel, table=True):
         ForeignKeyConstraint(["audit_id", "matcher_id"], ["judges.audit_id", "judges.judge_id"]),
         Index("rubric_matchings_by_draft", "draft_id"),
         Index("rubric_matchings_by_time", "audit_id", "created_at"),
+        Index("rubric_matchings_unscored", "audit_id", sqlite_where=_IS_UNSCORED, postgresql_where=_IS_UNSCORED),
     )
     matching_id: str = Field(primary_key=True)
     audit_id: str

@@ -27,7 +27,9 @@ class VerdictGroup(NamedTuple):
 
 
 class VerdictCounts(NamedTuple):
-    """Decidable pairs by how they ended. `accuracy` sums the right ones of all, `decided` those of right and wrong."""
+    """Decidable pairs by how they ended. `accuracy` sums the right ones of those that count (see `hold_judged`),
+    `decided` those of right and wrong.
+    """
 
     pairs: int
     right: int
@@ -40,7 +42,7 @@ class VerdictCounts(NamedTuple):
 
 
 class DifferenceCounts(NamedTuple):
-    """Pairs that two judges were asked about, by who alone is right; the last are as in `stats.probes.PairedSums`."""
+    """Pairs that count for two judges, by who alone is right; the last are as in `stats.probes.PairedSums`."""
 
     domain: str | None
     only_first: int
@@ -106,20 +108,24 @@ _ENDED_FIRST = """
 
 
 def hold_judged(connection: Connection, both: Sequence[str], first: Sequence[str]) -> None:
-    """Hold the decidable pairs of the judges in `both` by their reduced verdict, of those in `first` by order AB."""
+    """Hold the decidable pairs of the judges in `both` by their reduced verdict, of those in `first` by order AB.
+
+    An unscored one counts for the latter only: RubricBench takes it for wrong, and elsewhere it is neither.
+    """
     connection.execute(text(f"DROP TABLE IF EXISTS {JUDGED}"))
     connection.execute(
         text(f"""
         CREATE TEMPORARY TABLE {JUDGED} (
             judge_id VARCHAR NOT NULL, pair_id VARCHAR NOT NULL, task_id VARCHAR NOT NULL, domain VARCHAR,
-            gold VARCHAR NOT NULL, ended VARCHAR NOT NULL, PRIMARY KEY (judge_id, pair_id)
+            gold VARCHAR NOT NULL, ended VARCHAR NOT NULL, counts INTEGER NOT NULL, PRIMARY KEY (judge_id, pair_id)
         )
         """)
     )
     query = text(f"""
-        INSERT INTO {JUDGED} (judge_id, pair_id, task_id, domain, gold, ended)
+        INSERT INTO {JUDGED} (judge_id, pair_id, task_id, domain, gold, ended, counts)
         SELECT r.judge_id, r.pair_id, r.task_id, r.subset, r.gold,
-            CASE WHEN r.judge_id IN :first THEN {_ENDED_FIRST} ELSE {_ENDED} END
+            CASE WHEN r.judge_id IN :first THEN {_ENDED_FIRST} ELSE {_ENDED} END,
+            CASE WHEN r.judge_id IN :first OR r.status <> 'unscored' THEN 1 ELSE 0 END
         FROM {REDUCED} r WHERE r.decidable = 1 AND r.judge_id IN :judges
     """).bindparams(*(bindparam(name, type_=String, expanding=True) for name in ("first", "judges")))
     connection.execute(query, {"first": list(first), "judges": [*both, *first]})
@@ -131,10 +137,11 @@ def verdict_counts(connection: Connection) -> dict[VerdictGroup, VerdictCounts]:
     named = ", ".join(f"SUM(c_{end})" for end in ENDS)
     query = f"""
         WITH counted AS (
-            SELECT judge_id, domain, task_id, COUNT(*) AS pairs, {ends} FROM {JUDGED} GROUP BY judge_id, domain, task_id
+            SELECT judge_id, domain, task_id, COUNT(*) AS pairs, SUM(counts) AS counts, {ends}
+            FROM {JUDGED} GROUP BY judge_id, domain, task_id
         ),
         by_task AS (
-            SELECT counted.*, c_right AS k_accuracy, pairs AS n_accuracy, c_right AS k_decided,
+            SELECT counted.*, c_right AS k_accuracy, counts AS n_accuracy, c_right AS k_decided,
                 c_right + c_wrong AS n_decided
             FROM counted
         )
@@ -156,7 +163,7 @@ def difference_counts(connection: Connection, first_id: str, second_id: str) -> 
             SELECT a.task_id, a.domain, CASE a.ended WHEN 'right' THEN 1 ELSE 0 END AS one,
                 CASE b.ended WHEN 'right' THEN 1 ELSE 0 END AS other
             FROM {JUDGED} a JOIN {JUDGED} b ON b.judge_id = :second AND b.pair_id = a.pair_id
-            WHERE a.judge_id = :first
+            WHERE a.judge_id = :first AND a.counts = 1 AND b.counts = 1
         ),
         by_task AS (
             SELECT domain, task_id, SUM(one * (1 - other)) AS gained, SUM(other * (1 - one)) AS lost,

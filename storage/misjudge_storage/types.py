@@ -312,7 +312,7 @@ class PairKey(Value):
 
 
 def _one_line(text: str) -> str:
-    if len(text.splitlines()) != 1 or not text.strip():
+    if text.splitlines() != [text] or not text.strip():
         raise ValueError("a rule is one line of text")
     return text
 

@@ -87,7 +87,7 @@ def test_every_line_fits_the_terminal(
     store_at_random(store, random.Random(seed), tasks=50)
     out = printed(section(store), capsys, monkeypatch, width)
     assert max(map(cell_len, out.splitlines())) <= width
-    for heading in ("recall", "hallucinated", "structural F1", "of all pairs", "difference", "McNemar p"):
+    for heading in ("recall", "hallucinated", "structural F1", "accuracy", "difference", "McNemar p"):
         assert heading in out
 
 

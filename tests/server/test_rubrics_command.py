@@ -61,6 +61,23 @@ def test_generated_rules_are_printed_with_their_marks(audited: Path, misjudge: M
     assert "  1. " in done.out and "generate, 1 task, writer simulated: done, 1 of 1 cells done" in done.out
 
 
+def test_what_is_left_out_of_a_printout_is_counted(audited: Path, misjudge: Misjudge) -> None:
+    with closing(open_store(STORE)) as store:
+        stored(store, rubric_records(8), "more")
+    written = misjudge("rubrics", "generate", "more", *JUDGED)
+    assert written.code == 0 and "and 4 more rubrics" in written.out
+    judged = misjudge("rubrics", "apply", "more", *JUDGED)
+    assert judged.code == 0 and "and 10 more verdicts" in judged.out
+
+
+def test_what_cannot_be_read_is_printed_as_unscored(audited: Path, misjudge: Misjudge) -> None:
+    unreadable = ("--judge", "simulated:parse_failure=1", "--samples", "1")
+    written = misjudge("rubrics", "generate", "a", *unreadable)
+    assert written.code == 0 and re.search(r"on task task of p\d: unscored \(parse_error\)", written.out)
+    judged = misjudge("rubrics", "apply", "a", *unreadable)
+    assert judged.code == 0 and re.search(r"in order AB: unscored \(parse_error\)", " ".join(judged.out.split()))
+
+
 def test_applied_rules_are_printed_below_each_verdict(audited: Path, misjudge: Misjudge) -> None:
     done = misjudge("rubrics", "apply", "a", *JUDGED, "--rubric", "house", "--pair", "p1")
     assert done.code == 0

@@ -42,12 +42,20 @@ PAIR = {
     "trajectory_b": [{"role": "assistant", "content": "I am so sorry!"}],
     "checks": [{"kind": "contains", "value": "is cancelled"}],
 }
+RULES = {
+    "audit": "规则",
+    "judge": "simulated",
+    "action": "match",
+    "task_prompt": "写一首关于秋天的诗。 🍂",
+    "gold_rules": ["是否写到秋天？", "[hard] Is it a poem?"],
+}
 GOOD_CALLS: list[tuple[str, dict[str, Any]]] = [
     ("import_records", IMPORT),
     ("judge", {"audit": "日志", "judge": "simulated"}),
     ("summarize_audit", {"audit": "日志"}),
     ("run_pair", PAIR),
     ("probe_judge", {"audit": "日志", "judge": "simulated", "probes": ["injected_user"]}),
+    ("score_rubrics", RULES),
     ("runs", {"action": "list"}),
     ("read_record", {"uri": "misjudge://audits/日志"}),
 ]
@@ -107,16 +115,17 @@ def test_a_hostile_folder_hinders_no_tool_in_either_protocol_era(tmp_path: Path,
     results = [answers[number]["result"] for number in range(FIRST, FIRST + len(GOOD_CALLS) + len(BAD_CALLS))]
     good, bad = results[: len(GOOD_CALLS)], results[len(GOOD_CALLS) :]
     assert [result.get("isError", False) for result in good] == [False] * len(GOOD_CALLS)
-    imported, judged, summary, pair, probed, runs, record = [result["structuredContent"] for result in good]
+    imported, judged, summary, pair, probed, scored, runs, record = [result["structuredContent"] for result in good]
     assert imported["files"][0]["records"] == 3
     assert (judged["run"]["state"], judged["run"]["done"], judged["simulated"]) == ("done", 6, True)
     assert set(summary["judges"]) == {"verdict", "simulated"}
     assert summary["marked"].startswith("SIMULATED")
     assert (pair["pair"]["row"]["success_a"], pair["pair"]["row"]["success_b"]) == (1, 0)
     assert (probed["items"], [row["probe"] for row in probed["probes"]["rows"]]) == (3, ["injected_user"])
-    assert [run["operation"] for run in runs["runs"]] == ["probe_judge", "run_pair", "judge"]
+    assert scored["rubrics"]["writers"][0]["total_gold"] == 2
+    assert [run["operation"] for run in runs["runs"]] == ["score_rubrics", "probe_judge", "run_pair", "judge"]
     assert record["record"]["name"] == "日志"
-    assert all("SIMULATED" in result["content"][0]["text"] for result in good[1:5])
+    assert all("SIMULATED" in result["content"][0]["text"] for result in good[1:6])
     for result, (_, _, sentence) in zip(bad, BAD_CALLS, strict=True):
         assert (result["isError"], "structuredContent" in result) == (True, False)
         [content] = result["content"]

@@ -138,13 +138,16 @@ def test_verdicts_and_differences_are_counted_by_judge_and_domain(any_store: Sto
         counts, everything = verdicts[group], [end for ends in by_task.values() for end in ends]
         assert counts.pairs == len(everything)
         assert [getattr(counts, end) for end in ruling_counts.ENDS] == [everything.count(e) for e in ruling_counts.ENDS]
-        right = {task: [ends.count("right"), len(ends)] for task, ends in by_task.items()}
+        left_out = () if group.judge_id in official else ("unscored",)
+        counted = {task: [end for end in ends if end not in left_out] for task, ends in by_task.items()}
+        right = {task: [ends.count("right"), len(ends)] for task, ends in counted.items()}
         decided = {
             task: [ends.count("right"), ends.count("right") + ends.count("wrong")] for task, ends in by_task.items()
         }
         assert (counts.accuracy, counts.decided) == (sums(right), sums(decided))
     for one in differences:
-        pairs = [p for (j, p) in ended if j == human and (own, p) in ended and domains[tasks[p]] == one.domain]
+        scored = {key: end for key, end in ended.items() if end != "unscored"}
+        pairs = [p for (j, p) in scored if j == human and (own, p) in scored and domains[tasks[p]] == one.domain]
         d: dict[str, list[int]] = defaultdict(list)
         for pair_id in pairs:
             d[tasks[pair_id]].append((ended[human, pair_id] == "right") - (ended[own, pair_id] == "right"))

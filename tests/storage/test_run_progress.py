@@ -280,8 +280,8 @@ OF_RUN = "INDEX sqlite_autoindex_runs_1 (run_id=?)"
             [
                 ["INDEX verdicts_unscored (audit_id=?)", OF_RUN, TO_CELL],
                 ["INDEX probe_verdicts_unscored (audit_id=?)", OF_RUN, TO_CELL],
-                ["INDEX rubric_drafts_by_time (audit_id=?)", OF_RUN, TO_CELL],
-                ["INDEX rubric_matchings_by_time (audit_id=?)", OF_RUN, TO_CELL],
+                ["INDEX rubric_drafts_unscored (audit_id=?)", OF_RUN, TO_CELL],
+                ["INDEX rubric_matchings_unscored (audit_id=?)", OF_RUN, TO_CELL],
             ],
         ),
         (
@@ -289,8 +289,8 @@ OF_RUN = "INDEX sqlite_autoindex_runs_1 (run_id=?)"
             [
                 ["INDEX verdicts_unscored (audit_id=?)", OF_RUN, OF_CELL],
                 ["INDEX probe_verdicts_unscored (audit_id=?)", OF_RUN, OF_CELL],
-                ["INDEX rubric_drafts_by_time (audit_id=?)", OF_RUN, OF_CELL],
-                ["INDEX rubric_matchings_by_time (audit_id=?)", OF_RUN, OF_CELL],
+                ["INDEX rubric_drafts_unscored (audit_id=?)", OF_RUN, OF_CELL],
+                ["INDEX rubric_matchings_unscored (audit_id=?)", OF_RUN, OF_CELL],
             ],
         ),
         (

@@ -81,6 +81,8 @@ READ = (
     Case("hard as a string", '{"rules": [{"rule": "Names the price.", "hard": "True"}]}', P, repaired=True),
     Case("hard as a number", '{"rules": [{"rule": "Names the price.", "hard": 1}]}', SOFT, repaired=True),
     Case("hard stated twice", '{"rules": [{"rule": "Names the price.", "hard": true, "hard": 0}]}', SOFT, True),
+    Case("a mark in the rule of a string", '{"rules": ["1. [hard] Names the price."]}', P, repaired=True),
+    Case("a mark that the field denies", '{"rules": [{"rule": "[hard] Names the price.", "hard": false}]}', SOFT),
     Case("other keys beside it", '{"n": 1, "rules": [{"id": 3, "rule": "Names the price.", "hard": true}]}', P),
     Case("a number among them", '{"rules": [7, {"rule": "Names the price.", "hard": true}]}', P, True, left_out=1),
     Case("null, a list and an empty one among them", '{"rules": [null, ["x"], "", "Names the price."]}', SOFT, True, 3),

@@ -400,7 +400,7 @@ def test_a_list_without_a_rule_is_refused() -> None:
 
 
 def test_rules_are_numbered_a_line_each_with_their_marks_where_asked() -> None:
-    rules = [Rule(text="Is it short?", hard=True), Rule(text="Is  it\tkind?"), Rule(text="last?\n")]
+    rules = [Rule(text="Is it short?", hard=True), Rule(text="Is  it\tkind?"), Rule(text=" last?")]
     assert numbered(rules) == "1. Is it short?\n2. Is it kind?\n3. last?"
     assert numbered(rules, marks=True) == "1. [hard] Is it short?\n2. Is it kind?\n3. last?"
     assert numbered([]) == ""

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from sqlalchemy import text
 
+from builders import episode, label, pair
 from misjudge_storage.engine import Store, open_store
 from misjudge_storage.errors import NotFound
 from misjudge_storage.rows import judge_fingerprint
@@ -237,16 +238,20 @@ def check_accuracy(row: AccuracyRow, tables: Tables) -> None:
     for name in ("right", "wrong", "tie", "inconsistent", "unscored"):
         assert getattr(row, name) == ended.count(name), (row.label, name)
     assert row.pairs == len(ended)
-    assert row.accuracy.rate == pytest.approx(row.right / row.pairs)
+    counted = row.pairs - (row.unscored if row.protocol == "both_orders" else 0)
+    assert row.accuracy.rate == pytest.approx(row.right / counted)
     assert row.decided_accuracy.rate == pytest.approx(row.right / (row.right + row.wrong))
 
 
 def check_gap(gap: GapRow, found: RubricsSection, tables: Tables) -> None:
     by_source = {(row.protocol, row.source): row.label for row in found.accuracy}
     first, second = (
-        pd.Series(tables.ended(gap, by_source[gap.protocol, source])) == "right" for source in (gap.first, gap.second)
+        pd.Series(tables.ended(gap, by_source[gap.protocol, source])) for source in (gap.first, gap.second)
     )
     both = pd.concat({"first": first, "second": second}, axis=1, join="inner")
+    if gap.protocol == "both_orders":
+        both = both[(both != "unscored").all(axis=1)]
+    both = both == "right"
     assert gap.n == len(both)
     assert gap.only_first == (both["first"] & ~both["second"]).sum()
     assert gap.only_second == (both["second"] & ~both["first"]).sum()
@@ -395,6 +400,41 @@ def test_a_gap_that_is_not_seen_says_what_would_be(store: Store) -> None:
         f"{100 * (gap.high or 0):+.1f}, 24 pairs); one below {100 * gap.smallest_seen:.0f} points would probably be "
         "missed with so few tasks."
     )
+
+
+def test_one_task_is_no_ground_for_advice_on_a_gap_and_few_tasks_say_so(store: Store) -> None:
+    found = judged(store, {name: [True] for name in ("judge+rules:human", "judge+rules:self")})
+    assert not any("gap" in said for said in found.advice)
+    few = judged(store, {name: [True] * 3 for name in ("judge+rules:human", "judge+rules:self")})
+    assert any(said.endswith("3 pairs); so few tasks would show none.") for said in few.advice)
+
+
+def test_a_test_that_counts_pairs_of_one_task_is_not_believed(store: Store) -> None:
+    """Nine pairs, all but one of two tasks: McNemar's test takes them as nine observations."""
+    records = [
+        pair(f"p_{task}_{n}", episode("x", task=task, trial=n), episode("y", task=task, trial=n), gold=[label("A")])
+        for task, number in (("t0", 8), ("t1", 1), ("t2", 1))
+        for n in range(number)
+    ]
+    audit = store_pairs(store, records)
+    named = [str(record.pair.pair_id)[2:] for record in records if record.pair]
+    store_verdicts(store, audit, HUMAN, [Said(name, "A") for name in named])
+    store_verdicts(store, audit, with_own(), [Said(name, "B" if name[:2] == "t0" else "A") for name in named])
+    (gap,) = section(store).gaps
+    assert gap.mcnemar_p is not None and gap.low is not None
+    assert gap.mcnemar_p < 0.05 and gap.low < 0
+    assert "takes pairs of one task as independent, says otherwise" in " ".join(section(store).advice)
+
+
+def test_matchers_that_were_never_asked_agree_on_nothing(store: Store) -> None:
+    gold = rules("one", "two")
+    audit = store_pairs(store, [pair_of("t0", "A", gold)])
+    hits: dict[str, list[int | None]] = {"matcher": [1, 2], "second": [1, None]}
+    drafts = [Draft("t0", rules("One.", "Two."), hits, equal=frozenset({1, 2}))]
+    store_drafts(store, audit, WRITER, drafts, (MATCHER, SECOND))
+    found = section(store)
+    assert found.checks[0].agreement.rate is None
+    assert "(rules answered alike: none known)" in found.advice[0]
 
 
 def test_own_rules_that_harm_are_told(store: Store) -> None:

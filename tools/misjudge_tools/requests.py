@@ -117,8 +117,8 @@ class JudgeRequest(JudgingRequest):
     form: Annotated[
         JudgedForm,
         Field(
-            description="pairwise: which of two was better. Of one: satisfaction 0-1; gate 1-7, sees tool calls; proxy 1-7, "
-            "sees what was said."
+            description="pairwise: which of two was better. Of one: satisfaction 0-1; gate 1-7, sees tool calls; "
+            "proxy 1-7, sees what was said."
         ),
     ] = "pairwise"
     pair_ids: Annotated[list[str] | None, Field(min_length=1, description="Only these stored pairs. Default: all.")] = (
@@ -206,8 +206,8 @@ class ScoreRubricsRequest(AskingRequest):
     action: Annotated[
         Literal["generate", "match", "apply", "gap"],
         Field(
-            description="generate: write rules for tasks. match: and match them with gold rules. apply: judge by rules. "
-            "gap: all of it, with no, own and human rules."
+            description="generate: write rules for tasks. match: and match them with gold rules. apply: judge by "
+            "rules. gap: all of it, with no, own and human rules."
         ),
     ] = "gap"
     samples: Annotated[int | None, Field(ge=1, le=100_000, description="How many. Default: all.")] = None

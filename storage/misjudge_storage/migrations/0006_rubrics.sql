@@ -66,6 +66,7 @@ CREATE TABLE rubric_drafts (
 
 CREATE INDEX rubric_drafts_by_task ON rubric_drafts (audit_id, task_id, writer_id);
 CREATE INDEX rubric_drafts_by_time ON rubric_drafts (audit_id, created_at);
+CREATE INDEX rubric_drafts_unscored ON rubric_drafts (audit_id) WHERE status = 'unscored';
 
 CREATE TABLE rubric_matchings (
     matching_id VARCHAR NOT NULL,
@@ -84,6 +85,7 @@ CREATE TABLE rubric_matchings (
 
 CREATE INDEX rubric_matchings_by_draft ON rubric_matchings (draft_id);
 CREATE INDEX rubric_matchings_by_time ON rubric_matchings (audit_id, created_at);
+CREATE INDEX rubric_matchings_unscored ON rubric_matchings (audit_id) WHERE status = 'unscored';
 
 CREATE TABLE rubric_matches (
     matching_id VARCHAR NOT NULL,

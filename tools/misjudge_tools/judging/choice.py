@@ -195,12 +195,14 @@ def _unplantable(fault: str, share: str) -> str:
 
 def label_of(spec: JudgingSpec) -> str:
     """The name that a person calls the judge by: its profile or model, `+NAME` of an own prompt that is not the
-    profile's, `+truncated` where it sees what was cut to fit, `+forced` and whose rules it applies.
+    profile's, `+truncated` where it sees what was cut to fit, `+forced`, `+batch` of a matcher that is asked about all
+    rules at once, and whose rules it applies.
     """
     cut = "".join(
         (
             "" if spec.truncate is None else "+truncated",
             "+forced" if spec.forced else "",
+            "+batch" if spec.form == "rubric_match_batch" else "",
             "" if spec.rubrics is None else f"+rules:{spec.rubrics.name}",
         )
     )

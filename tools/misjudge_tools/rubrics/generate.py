@@ -13,7 +13,7 @@ from misjudge_tools.gateway.calls import Call, Exchange
 from misjudge_tools.judging.choice import JudgingSpec
 from misjudge_tools.judging.pairing import fence
 from misjudge_tools.judging.reply_text import TWICE, Fields
-from misjudge_tools.rubrics.rules import LONGEST, one_line, tidy
+from misjudge_tools.rubrics.rules import LONGEST, tidy, untagged
 from misjudge_tools.rubrics.stating import QUOTE, object_schema, question, stated, unscored
 
 MOST_READ: Final = 1_000
@@ -129,10 +129,10 @@ def _read(items: tuple[_Item, ...], repaired: bool) -> DraftReading:
 
 def _rule(item: _Item) -> Rule | None:
     """The entry as a rule; None for one that is empty, too long, or a part of the prompt."""
-    text = one_line(item.text)
-    if not text or len(text) > LONGEST or _ECHO.fullmatch(text):
+    line = untagged(item.text)
+    if not line.text or len(line.text) > LONGEST or _ECHO.fullmatch(line.text):
         return None
-    return Rule(text=text, hard=item.hard)
+    return Rule(text=line.text, hard=item.hard or (line.hard and not item.as_asked), high_level=line.high)
 
 
 def _is_written(text: str, fields: Fields) -> bool:

@@ -52,7 +52,7 @@ class Tidied(NamedTuple):
     compound: int
 
 
-class _Line(NamedTuple):
+class TaggedLine(NamedTuple):
     """A rule as it was written: without what stands in front, and what its tags say."""
 
     text: str
@@ -122,25 +122,26 @@ def rules_in(text: str) -> list[Rule]:
 
     A line without a word is none. Raises InvalidInput for no rule, and for more or longer ones than a rubric takes.
     """
-    return _rules([line for line in map(_untagged, text.splitlines()) if normal_form(line.text)])
+    return _rules([line for line in map(untagged, text.splitlines()) if normal_form(line.text)])
 
 
 def gold_rules(texts: Sequence[str]) -> list[Rule]:
     """The rules in a list, one each, read as by `rules_in`; line breaks become spaces. Raises InvalidInput."""
-    return _rules([_untagged(text) for text in texts])
+    return _rules([untagged(text) for text in texts])
 
 
-def _untagged(written: str) -> _Line:
+def untagged(written: str) -> TaggedLine:
+    """The text in one line, without its number, bullet and tags, and which tags it had."""
     line = one_line(written)
     marker = _MARKER.match(line)
     text, tags = line[marker.end() :] if marker else line, set[str]()
     while found := _TAG.match(text):
         tags.add(found["tag"].lower())
         text = text[found.end() :]
-    return _Line(text, hard=bool(tags & _HARD), high=bool(tags - _HARD))
+    return TaggedLine(text, hard=bool(tags & _HARD), high=bool(tags - _HARD))
 
 
-def _rules(lines: Sequence[_Line]) -> list[Rule]:
+def _rules(lines: Sequence[TaggedLine]) -> list[Rule]:
     if not lines:
         raise InvalidInput("There is no rule in it. Write one rule a line, such as: Does the answer name a date?")
     if len(lines) > MOST_RULES:

@@ -120,10 +120,17 @@ def _protocol(actor: Actor) -> Protocol:
     return "official" if _params(actor).get("forced") is True else "both_orders"
 
 
+def _kind(stated: object) -> SourceKind:
+    for kind in KINDS:
+        if kind == stated:
+            return kind
+    return "none"
+
+
 def _condition(actor: Actor, name: str, labels: Mapping[str, str]) -> Condition:
     stated = _params(actor).get("rubrics")
     rubrics: Mapping[str, Any] = stated if isinstance(stated, dict) else {}
-    kind: SourceKind = next((kind for kind in KINDS if kind == rubrics.get("kind")), "none")
+    kind = _kind(rubrics.get("kind"))
     writer_id = str(rubrics.get("writer_id"))
     sources: Mapping[SourceKind, str] = {
         "none": "none",

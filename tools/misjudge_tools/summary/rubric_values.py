@@ -107,8 +107,9 @@ class MatcherCheck(Value):
 class AccuracyRow(Value):
     """How often a judge with rules of one source is right, over decidable pairs; intervals count tasks as clusters.
 
-    `accuracy` is over all `pairs`: a tie, an inconsistent and an unscored verdict are not right. `decided_accuracy`
-    leaves those out. `source` is none, self[WRITER], human, or the name of a rubric of the library.
+    In `accuracy` a tie and an inconsistent verdict are not right; an unscored one is left out of it, and in the
+    official protocol counts as wrong. `decided_accuracy` leaves them all out. `source` is none, self[WRITER], human, or
+    the name of a rubric of the library.
     """
 
     judge: str
@@ -128,7 +129,8 @@ class AccuracyRow(Value):
 
 
 class GapRow(PairedDifference):
-    """Accuracy with rules of the `first` source minus that with the `second`, on the pairs that have both.
+    """Accuracy with rules of the `first` source minus that with the `second`, on the pairs that count for both: in the
+    official protocol all that have both, else those that are scored with both.
 
     human − self is the rubric gap: what is lost because the writer, and not the judge, falls short.
     """

@@ -27,10 +27,10 @@ def _(result: RubricsResult) -> None:
     if result.run.state == PLANNED:
         _print_lines(_plan_lines(result))
         return
-    _print_lines(_written(result))
     _print_lines(_applied(result))
     if result.rubrics is not None:
         print_rubrics(result.rubrics)
+    _print_lines(_written(result))
     _print_lines(_run_lines(result))
     print_reason(result.run)
     if result.run.done or result.run.state == "done":
