@@ -173,11 +173,10 @@ async def compare(number: int, writer: str, matcher: str) -> None:
             labels = {form: await matched(deps, writer, matcher, batch=form == "rubric_match_batch") for form in WAYS}
             section = rubrics_section(deps.store, AUDIT)
             assert isinstance(section, RubricsSection)
-            planted = matcher.startswith("simulated") and writer.startswith("simulated")
-            print(
-                f"{number} made-up rows, writer {writer}, matcher {matcher}{', both SIMULATED' if planted else ''}:\n"
-            )
-            print(table(section, labels, spent(deps.store), answers(deps.store) if planted else None))
+            known = writer.startswith("simulated")
+            marks = f"; SIMULATED: {' and '.join(section.simulated)}" if section.simulated else ""
+            print(f"{number} made-up rows, writer {writer}, matcher {matcher}{marks}\n")
+            print(table(section, labels, spent(deps.store), answers(deps.store) if known else None))
             print(f"\n{agreement(section.checks[0], labels)}")
         finally:
             await close_deps(deps)
