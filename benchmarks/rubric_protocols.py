@@ -29,7 +29,7 @@ from misjudge_tools.gateway.simulated_rubrics import gold_hit
 from misjudge_tools.import_records import import_records
 from misjudge_tools.requests import ImportRequest, ScoreRubricsRequest
 from misjudge_tools.rubrics.rules import normal_form
-from misjudge_tools.score_rubrics import score_rubrics
+from misjudge_tools.score_rubrics import rubric_run
 from misjudge_tools.stats.rates import Rate, Tally, cluster_sums, clustered_rate
 from misjudge_tools.summary.rubric_values import MatcherCheck, RubricsSection, WriterRow
 from misjudge_tools.summary.rubrics import rubrics_section
@@ -79,9 +79,9 @@ async def matched(deps: Deps, writer: str, matcher: str, *, batch: bool) -> str:
     request = ScoreRubricsRequest(
         audit=AUDIT, action="match", writers=[writer], matchers=[matcher], batch=batch, max_calls=1_000_000
     )
-    found = await score_rubrics(request, deps)
+    found = await rubric_run(request, deps)
     while found.run.state == "running":
-        found = await score_rubrics(request, deps)
+        found = await rubric_run(request, deps)
     if found.run.state != "done":
         raise SystemExit(f"The run ended as {found.run.state}: {found.run.reason}")
     return found.matchers[0]

@@ -10,8 +10,7 @@ from misjudge_storage import rows, rubric_library, tables
 from misjudge_storage.engine import Store
 from misjudge_storage.ingest import ensure_audit, ensure_judge, ingest, insert_new, insert_rubrics
 from misjudge_storage.rubric_library import LibraryEntry
-from misjudge_storage.rubric_rows import draft_row, match_row, matching_row
-from misjudge_storage.ruling_rows import rule_verdict_row, ruling_row
+from misjudge_storage.rubric_rows import draft_row, match_row, matching_row, rule_verdict_row, ruling_row
 from misjudge_storage.types import Judge, Log, Rule, Task
 
 DATED = (Rule(text="Does the answer name a date?", hard=True), Rule(text="Is it short?"))

@@ -14,8 +14,15 @@ from misjudge_storage import rows, tables
 from misjudge_storage.engine import Store
 from misjudge_storage.hashing import canonical
 from misjudge_storage.ingest import ensure_audit, ingest, insert_new, insert_rubrics
-from misjudge_storage.rubric_rows import DraftCounts, MatchMethod, draft_row, match_row, matching_row
-from misjudge_storage.ruling_rows import rule_verdict_row, ruling_row
+from misjudge_storage.rubric_rows import (
+    DraftCounts,
+    MatchMethod,
+    draft_row,
+    match_row,
+    matching_row,
+    rule_verdict_row,
+    ruling_row,
+)
 from misjudge_storage.types import AskedForm, Judge, Order, Preference, Record, Rule, Side, Task, UnscoredReason
 
 UNANSWERED = -1
@@ -74,7 +81,9 @@ class Draft(NamedTuple):
 
 
 class Said(NamedTuple):
-    """A verdict of one order; `met` are the rules by number: met by A, met by B. None: no ruling at all."""
+    """A verdict of one order; `met` are the rules by number: met by A, met by B. None: no ruling at all. `why` is of
+    one without a winner.
+    """
 
     task: str
     winner: Preference | None
@@ -84,6 +93,7 @@ class Said(NamedTuple):
     conflict: str | None = None
     left_out: int = 0
     unscored: int = 0
+    why: UnscoredReason = "parse_error"
 
 
 def store_pairs(store: Store, records: Sequence[Record], name: str = "a") -> str:
@@ -137,7 +147,9 @@ def store_verdicts(store: Store, audit: str, judge: Judge, said: Sequence[Said])
     (judge_id,) = store_judges(store, audit, [judge]).values()
     found: defaultdict[type[SQLModel], list[rows.Row]] = defaultdict(list)
     for one in said:
-        row = rows.verdict_row(audit, judge_id, f"p_{one.task}", verdict(one.winner, one.order, judge=judge))
+        why: dict[str, Any] = {} if one.winner else {"unscored_reason": one.why}
+        made = verdict(one.winner, one.order, judge=judge, **why)
+        row = rows.verdict_row(audit, judge_id, f"p_{one.task}", made)
         found[tables.Verdict].append(row)
         if one.met is None:
             continue
@@ -226,5 +238,8 @@ def _said(draw: random.Random, judge: Judge, pairs: Sequence[str], gold: Mapping
             says = draw.choice(("A", "B", "tie", None))
             conflict = draw.choice(("soft_over_hard", "reweighted", None)) if winner and says else None
             extra = (draw.randrange(2), draw.randrange(3))
-            found.append(Said(name, winner, order, met if applies else None, says, conflict, *extra))
+            reasons: tuple[UnscoredReason, ...] = ("parse_error", "no_rubric" if applies else "timeout")
+            found.append(
+                Said(name, winner, order, met if applies else None, says, conflict, *extra, draw.choice(reasons))
+            )
     return found

@@ -29,7 +29,7 @@ from pydantic import BaseModel, ValidationError
 
 from misjudge_server import VERSION
 from misjudge_server.complaints import complaint
-from misjudge_server.fitting import fit
+from misjudge_server.fitting import fit, rounded
 from misjudge_server.logs import log_failure
 from misjudge_server.tool_table import INSTRUCTIONS, TOOLS, ToolEntry
 from misjudge_storage.errors import MisjudgeError
@@ -45,9 +45,12 @@ _PLAIN = frozenset(
     {
         *("wait_s", "max_calls", "request_key", "dry_run", "language"),
         *("agent_b", "trajectory_b", "response_b"),
+        *("fields", "cursor", "max_bytes"),
     }
 )
 """Arguments that the instructions, the tool's description, their names or those beside them explain."""
+AS_STORED = frozenset({"read_record", "import_records"})
+"""Tools that show what people gave, and not what was worked out: their numbers stay whole."""
 LONGEST_MESSAGE = 2_000
 """Characters of an error; it may list all labels of an audit, or repeat a name that was given."""
 
@@ -199,7 +202,8 @@ async def answer(
     except Exception as error:
         log_failure(log, f"tool {name}", error)
         return _failed(f"Internal error in {name} ({type(error).__name__}). The server's log on stderr says more.")
-    return _succeeded(fit(name, result.model_dump(mode="json", by_alias=True)))
+    structured = result.model_dump(mode="json", by_alias=True)
+    return _succeeded(fit(name, structured if name in AS_STORED else rounded(structured)))
 
 
 def _succeeded(structured: dict[str, Any]) -> CallToolResult:

@@ -167,7 +167,9 @@ def summarize(
     audit: Annotated[str, typer.Argument(help="Name of the audit.")],
     judge: LabelOption = None,
     panel: PanelLabels = None,
-    section: Annotated[list[str] | None, typer.Option(help="Only this section; may be repeated.")] = None,
+    section: Annotated[
+        list[str] | None, typer.Option(help="Only this, as misselection or rubrics.checks; may be repeated.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """The numbers of an audit, each with n and interval: how often the judge was wrong, and how sure we are."""

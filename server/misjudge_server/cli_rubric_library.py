@@ -35,11 +35,16 @@ def show_(rubric: Reference, as_json: AsJson = False) -> None:
 @library_app.command()
 def add(
     name: Annotated[str, typer.Argument(help="Name of the rubric; rules that are new become its next version.")],
-    path: Annotated[str, typer.Argument(help="File: JSONL with a rule a line, or text with a rule a line.")],
+    path: Annotated[
+        str | None, typer.Argument(help="File: JSONL with a rule a line, or text with a rule a line.")
+    ] = None,
+    rule: Annotated[
+        list[str] | None, typer.Option("--rule", help="A rule, in place of a file; may be repeated.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Put the rules of a file under a name."""
-    _carry_out(as_json, action="add", rubric=name, path=path)
+    """Put rules under a name: those of a file, or those that are given."""
+    _carry_out(as_json, action="add", rubric=name, path=path, rules=rule)
 
 
 @library_app.command()

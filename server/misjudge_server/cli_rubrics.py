@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -167,14 +166,14 @@ def gap(
 
 def _score(action: Action, audit: str | None, as_json: bool, **given: Any) -> None:
     """Carry out one action with what was given, print what it came to, and fail where its run did."""
-    from misjudge_tools.score_rubrics import only_audit_with_gold_rules, score_rubrics
+    from misjudge_tools.score_rubrics import rubric_run
+
+    request = request_of(requests.ScoreRubricsRequest, action=action, audit=audit, **given)
+    patient = request.model_copy(update={"wait_s": TO_THE_END_S})
 
     async def scored(deps: Deps) -> RubricsResult:
-        name = audit or await asyncio.to_thread(only_audit_with_gold_rules, deps.store)
-        request = request_of(requests.ScoreRubricsRequest, action=action, audit=name, **given)
-        patient = request.model_copy(update={"wait_s": TO_THE_END_S})
         announce_judges(patient, deps)
-        return await with_progress(deps, partial(score_rubrics, patient))
+        return await with_progress(deps, partial(rubric_run, patient))
 
     result = carry_out(scored)
     show(result, as_json)

@@ -1,4 +1,5 @@
-"""The size rule, in one place: a result is at most 9 kB, cut by whole rows, and says what it left out.
+"""The size rule, in one place: a result is at most 9 kB, its numbers are as long as they tell something, it is cut by
+whole rows, and says what it left out.
 
 Codex cuts longer results in the middle, where JSON breaks; Claude Code puts very long ones into a file.
 """
@@ -6,8 +7,11 @@ Codex cuts longer results in the middle, where JSON breaks; Claude Code puts ver
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
+
+from misjudge_server.asking_further import further
 
 LIMIT = 9_000
 ROW_MAPS = frozenset({"judges", "kappa", "preview", "pass_hat_k_by_agent", "intervals", "asked_at"})
@@ -18,18 +22,17 @@ DETAILS = (
 )
 """Rows of the section on rubrics that say more of its others, the first to be left out first."""
 
-ASK_FURTHER = {
-    "summarize_audit": "summarize_audit with judge=LABEL or sections=[…] for what was left out; "
-    "read_record of misjudge://audits/NAME lists the labels",
-    "judge": "summarize_audit for all verdicts together, read_record for one",
-    "probe_judge": "read_record of misjudge://audits/NAME/probes for the single calls",
-    "score_rubrics": "summarize_audit with sections=['rubrics'] for the numbers alone, read_record of "
-    "misjudge://audits/NAME/verdicts for single ones",
-    "run_pair": "read_record for what was left out",
-    "import_records": "read_record of misjudge://audits/NAME for every import",
-    "read_record": "read_record with fields=[…] or cursor",
-    "runs": "runs with run=ID for one of them",
-}
+
+DIGITS = 6
+
+
+def rounded(value: Any) -> Any:
+    """The value with six decimals in its numbers, of those below 1 with six significant digits."""
+    if isinstance(value, float) and math.isfinite(value) and value:
+        return round(value, DIGITS - min(math.floor(math.log10(abs(value))) + 1, 0))
+    if isinstance(value, dict):
+        return {name: rounded(member) for name, member in value.items()}
+    return [rounded(member) for member in value] if isinstance(value, list) else value
 
 
 class _Rows(NamedTuple):
@@ -49,7 +52,7 @@ def fit(tool: str, result: dict[str, Any], limit: int = LIMIT) -> dict[str, Any]
     cut: dict[str, Any] = json.loads(json.dumps(result))
     left_out: dict[tuple[str, ...], int] = {}
     while True:
-        whole = {**cut, "left_out": _named(left_out), "left_out_next": ASK_FURTHER.get(tool, "")}
+        whole = {**cut, "left_out": _named(left_out), "left_out_next": further(tool, result, left_out)}
         excess = size_of(whole) - limit
         widest = max(_row_sets(cut), key=lambda rows: (_needless(rows), rows.size), default=None)
         if excess <= 0 or widest is None:

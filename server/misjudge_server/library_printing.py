@@ -79,6 +79,8 @@ def _print_added(result: RubricLibraryResult) -> None:
         console.print(Text(f"{result.name} is now {told}"))
     else:
         console.print(Text(f"{result.name} is already {told}; nothing was added"))
+    if result.duplicates:
+        console.print(f"{_counted(result.duplicates, 'rule')} left out: another one says the same")
 
 
 def _print_diff(result: RubricLibraryResult) -> None:

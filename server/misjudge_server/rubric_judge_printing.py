@@ -28,6 +28,7 @@ PROTOCOLS: Mapping[Protocol, str] = {
     "both_orders": "both orders",
     "official": "official protocol: one order, no ties, unparsed is wrong",
 }
+JUDGED: Mapping[str, str] = {"pairwise": "pairs", "rubric": "single responses"}
 ENDS = ("tie", "inconsistent", "unscored")
 LABEL_WIDTH = 20
 RIGHT = ("accuracy", "of decided")
@@ -87,7 +88,9 @@ def domain_table(title: str, cells: Mapping[str, Mapping[str, Cell]], first: str
 
 def judge_parts(found: RubricsSection) -> Iterator[Table | Text]:
     """Every judge by protocol: accuracy by source and the gaps between sources; then inversions and conflicts."""
-    groups = dict.fromkeys(_Group(row.judge, row.protocol) for row in found.accuracy)
+    judged = (_Group(row.judge, row.protocol) for row in (*found.accuracy, *found.accuracy_by_domain))
+    compared = (_Group(row.judge, row.protocol) for row in (*found.gaps, *found.gaps_by_domain))
+    groups = dict.fromkeys((*judged, *compared))
     for group in groups:
         yield from _judge(group, found)
     for row in found.inversions:
@@ -101,7 +104,8 @@ def _judge(group: _Group, found: RubricsSection) -> Iterator[Table | Text]:
     rows = [row for row in found.accuracy if _Group(row.judge, row.protocol) == group]
     ends = [end for end in ENDS if any(getattr(row, end) for row in rows)]
     cells = {_source(row, found.simulated): _accuracy(row, ends) for row in rows}
-    yield parts_table(f"Pairs that it gets right by its rules: {named}", (*RIGHT, *ends), cells, first="rules")
+    if cells:
+        yield parts_table(f"Pairs that it gets right by its rules: {named}", (*RIGHT, *ends), cells, first="rules")
     gaps = [row for row in found.gaps if _Group(row.judge, row.protocol) == group]
     if gaps:
         differences = {_gap_name(row): _gap(row) for row in gaps}
@@ -191,6 +195,6 @@ def _conflict(row: ConflictRow) -> str:
     counts = {"rules not shown": row.left_out, "rules without a verdict": row.unscored_rules}
     told = "".join(f", {number} {what}" for what, number in counts.items() if number)
     return (
-        f"Verdicts against its own rule verdicts, {row.label}: soft over hard {estimate(row.soft_over_hard)}, "
-        f"reweighted {estimate(row.reweighted)}; {row.rulings} rulings{told}"
+        f"Verdicts against its own rule verdicts, {row.label} on {JUDGED[row.form]}: soft over hard "
+        f"{estimate(row.soft_over_hard)}, reweighted {estimate(row.reweighted)}; {row.rulings} rulings{told}"
     )

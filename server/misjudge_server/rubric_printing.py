@@ -44,6 +44,9 @@ def print_rubrics(found: RubricsSection) -> None:
     checks = (line for check in found.checks for line in _check(check))
     for part in (*_writers(found), *judge_parts(found), *checks):
         console.print(part)
+    for name in found.parts:
+        if not getattr(found, name.partition(".")[0]):
+            console.print(Text(f"{name}: none", style="dim"))
 
 
 def _writers(found: RubricsSection) -> Iterator[Table | Text]:

@@ -87,9 +87,8 @@ def print_reason(run: RunReport) -> None:
 def _asked(run: RunReport) -> str:
     if run.state != "planned":
         return f"{run.done} of {run.total} calls stored"
-    if run.most_cost is None:
-        return f"{planned_calls(run)}, cost not known"
-    return f"{planned_calls(run)}, at most {run.most_cost:.4f} USD (longest replies, no second tries)"
+    assumed = dict.fromkeys(one for use in run.plan for one in use.assumes)
+    return f"{planned_calls(run)}, {_planned_cost(run, tuple(assumed))}"
 
 
 @print_result.register
@@ -205,21 +204,43 @@ def plan_lines(planned: RunPairResult) -> Iterator[str]:
 
 
 def role_lines(run: RunReport) -> Iterator[str]:
-    """What a plan asks of each role, at what cost."""
+    """What a plan asks of each role, at what cost; then of all of them."""
     for use in run.plan:
         form = f", {use.form}" if use.form else ""
-        exact = use.form is not None and is_exact(run, use)
-        yield f"{use.role} {use.model}{form}: {use.calls} calls{'' if exact else ' at most'}, {_planned_cost(use)}"
+        calls = _calls(use.calls, estimated=use.estimated, exact=_is_exact(run, use))
+        yield f"{use.role} {use.model}{form}: {calls}, {_planned_cost(use, use.assumes)}"
+    if len(run.plan) > 1:
+        yield _in_all(run)
 
 
-def _planned_cost(use: RolePlan) -> str:
-    if 0 in {use.most_cost, use.about_cost}:
+def _is_exact(run: RunReport, use: RolePlan) -> bool:
+    return use.form is not None and is_exact(run, use)
+
+
+def _in_all(run: RunReport) -> str:
+    calls = _calls(
+        sum(use.calls for use in run.plan),
+        estimated=any(use.estimated for use in run.plan),
+        exact=all(_is_exact(run, use) for use in run.plan),
+    )
+    if run.about_cost:
+        most = "" if run.most_cost is None else f", at most {run.most_cost:.4f} USD"
+        return f"{run.total} cells, {calls}, about {run.about_cost:.4f} USD in all{most}"
+    return f"{run.total} cells, {calls} in all, {_planned_cost(run)}"
+
+
+def _calls(number: int, *, estimated: bool, exact: bool) -> str:
+    return f"about {number} calls" if estimated else f"{number} calls{'' if exact else ' at most'}"
+
+
+def _planned_cost(use: RolePlan | RunReport, assumed: Sequence[str] = ()) -> str:
+    if use.about_cost is None:
+        return "cost not known"
+    if use.about_cost == 0:
         return "at no cost"
-    if use.most_cost is not None:
-        return f"at most {use.most_cost:.4f} USD (longest replies, no second tries)"
-    if use.about_cost is not None:
-        return f"about {use.about_cost:.4f} USD (episodes of usual length)"
-    return "cost not known"
+    given = f" ({', '.join(assumed)})" if assumed else ""
+    most = "" if use.most_cost is None else f", at most {use.most_cost:.4f} USD (longest replies, no second tries)"
+    return f"about {use.about_cost:.4f} USD{given}{most}"
 
 
 def _pairs(number: int) -> str:

@@ -102,12 +102,12 @@ A pair takes 2 calls unchanged and 1 a probe. Call again for the table: what is 
         idempotent=False,
         asks_models=True,
         description="""\
-Can this model write its own rubric, and judge by one? Rubrics (rules, checklist, 评分准则): generates yes/no rules \
-from the instruction, matches them with human gold rules (RubricBench: recall, hallucination, structural F1), judges \
+Can this model write its own rubric, and judge by one? Rubrics (rules, checklist, 评分准则): writes yes/no rules from \
+the instruction, matches them with human gold rules (RubricBench: recall, hallucination, structural F1), judges \
 with no, own, human or library rules: accuracy by source, rubric gap, value inversion, with intervals.
 
 gap with samples=20 is a trust baseline: recall below 0.5 means do not trust the writer. Works on stored tasks and \
-pairs, or a task given here.""",
+pairs, or a task given here, and keeps a library.""",
     ),
     "run_pair": ToolEntry(
         requests.RunPairRequest,

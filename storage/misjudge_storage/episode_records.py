@@ -1,4 +1,4 @@
-"""How episodes of an audit ended: counts by agent."""
+"""How episodes of an audit ended, by agent, and what is stated of the tokens that they took."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, text
 
 from misjudge_storage.summary_records import sums_of
-from misjudge_storage.summary_values import Sums
+from misjudge_storage.summary_values import StatedTokens, Sums, TrialCount
 
 
 class AgentEpisodes(NamedTuple):
@@ -111,3 +111,24 @@ def _ends(connection: Connection, audit_id: str) -> dict[str, _Ends]:
 
 def _ordered(counted: Counter[str]) -> dict[str, int]:
     return dict(sorted(counted.items(), key=lambda one: (-one[1], one[0])))
+
+
+def trial_counts(connection: Connection, audit_id: str) -> list[TrialCount]:
+    """Tasks by agent, number of numbered trials, and successes."""
+    query = """
+        WITH by_task AS (
+            SELECT agent, task_id, COUNT(*) AS trials, SUM(success) AS successes FROM trajectory_outcomes
+            WHERE audit_id = :audit AND trial IS NOT NULL AND success IS NOT NULL GROUP BY agent, task_id
+        )
+        SELECT agent, trials, successes, COUNT(*) FROM by_task GROUP BY agent, trials, successes ORDER BY 1, 2, 3
+    """
+    return [TrialCount(*row) for row in connection.execute(text(query), {"audit": audit_id})]
+
+
+def stated_tokens(connection: Connection, audit_id: str) -> StatedTokens:
+    """What sources state of whole episodes."""
+    query = """
+        SELECT COUNT(*), SUM(input_tokens), SUM(output_tokens) FROM trajectories
+        WHERE audit_id = :audit AND (input_tokens IS NOT NULL OR output_tokens IS NOT NULL)
+    """
+    return StatedTokens(*connection.execute(text(query), {"audit": audit_id}).one())

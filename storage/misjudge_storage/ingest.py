@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice
 from typing import Literal, NamedTuple
@@ -39,6 +39,9 @@ KEY_NAMES: dict[type[SQLModel], str] = {
     model: list(tables.table(model).primary_key.columns)[-1].name for model in PARENTS_FIRST
 }
 """The column that tells rows of one audit apart."""
+CONTENT = "content_hash"
+CONTENT_NAMES: Mapping[type[SQLModel], str] = {tables.TaskRubric: "rubric_id"}
+"""The column that must be equal when a row comes again, where that is another one."""
 
 
 class Stored(NamedTuple):
@@ -154,7 +157,7 @@ class _Ingest:
         unique: dict[str, _New] = {}
         for each in new:
             first = unique.setdefault(_key(model, each.row), each)
-            if first.row.get("content_hash") != each.row.get("content_hash"):
+            if _content(model, first.row) != _content(model, each.row):
                 raise _conflict(self.source, model, each)
         rows = [each.row for each in unique.values()]
         if model is tables.Trajectory:
@@ -173,16 +176,17 @@ class _Ingest:
         """Raises Conflict for a row that is not stored as it is given."""
         for start in range(0, len(new), LOOKUP):
             some = new[start : start + LOOKUP]
-            stored = self._content_hashes(model, [_key(model, each.row) for each in some])
+            stored = self._stored_content(model, [_key(model, each.row) for each in some])
             for each in some:
                 key = _key(model, each.row)
-                if key not in stored or stored[key] != each.row.get("content_hash"):
+                if key not in stored or stored[key] != _content(model, each.row):
                     raise _conflict(self.source, model, each)
 
-    def _content_hashes(self, model: type[SQLModel], keys: Sequence[str]) -> dict[str, str | None]:
-        """Content hash (None where the table has none) by id, of those ids that are stored."""
+    def _stored_content(self, model: type[SQLModel], keys: Sequence[str]) -> dict[str, str | None]:
+        """What must be equal (None where nothing must) by id, of those ids that are stored."""
         table = tables.table(model)
-        query = select(table.c[KEY_NAMES[model]], table.c.get("content_hash", null())).where(
+        content = table.c.get(CONTENT_NAMES.get(model, CONTENT), null())
+        query = select(table.c[KEY_NAMES[model]], content).where(
             table.c.audit_id == self.audit, table.c[KEY_NAMES[model]].in_(keys)
         )
         return {row[0]: row[1] for row in self.connection.execute(query)}
@@ -254,6 +258,11 @@ class _Ingest:
 
 def _key(model: type[SQLModel], row: Row) -> str:
     return str(row[KEY_NAMES[model]])
+
+
+def _content(model: type[SQLModel], row: Row) -> str | None:
+    found: str | None = row.get(CONTENT_NAMES.get(model, CONTENT))
+    return found
 
 
 def _conflict(source: str, model: type[SQLModel], new: _New) -> Conflict:

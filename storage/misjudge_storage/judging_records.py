@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter
@@ -18,6 +18,7 @@ from misjudge_storage.ingest import insert_new, insert_trajectories
 from misjudge_storage.leases import Lease, holds
 from misjudge_storage.planned_pairs import make_pairs
 from misjudge_storage.rows import Row
+from misjudge_storage.run_progress import stored_cells
 from misjudge_storage.types import Message, Side, Task
 
 TASKS = tables.table(tables.Task)
@@ -26,15 +27,7 @@ PAIRS = tables.table(tables.Pair)
 VERDICTS = tables.table(tables.Verdict)
 JUDGES = tables.table(tables.Judge)
 AUDITS = tables.table(tables.Audit)
-PROBES = tables.table(tables.ProbeVerdict)
 LOGS = tables.table(tables.JudgeLog)
-DRAFTS = tables.table(tables.RubricDraft)
-MATCHINGS = tables.table(tables.RubricMatching)
-RESULT_IDS = (
-    *(VERDICTS.c.verdict_id, TRAJECTORIES.c.trajectory_id, PROBES.c.probe_verdict_id),
-    *(DRAFTS.c.draft_id, MATCHINGS.c.matching_id),
-)
-"""The columns that hold the id of a cell which is done."""
 
 _MESSAGES = TypeAdapter(tuple[Message, ...])
 
@@ -138,7 +131,7 @@ class NewRow(NamedTuple):
 
 class CellResult(NamedTuple):
     """Every attempt that was made for a cell, and its verdict, `probe` verdict, or trajectory with checks, unless the
-    cell stays open; stored together. `more` are rows of other tables, parents first.
+    cell stays open; stored together. `more` are rows of other tables.
     """
 
     verdict: Row | None
@@ -305,16 +298,6 @@ def read_judge_label(connection: Connection, audit_id: str, judge_id: str) -> st
     return connection.scalar(query)
 
 
-def stored_cells(connection: Connection, cell_ids: Sequence[str]) -> set[str]:
-    """Which of these cells have a stored result."""
-    found: set[str] = set()
-    for start in range(0, len(cell_ids), 500):
-        some = cell_ids[start : start + 500]
-        for key in RESULT_IDS:
-            found.update(connection.scalars(select(key).where(key.in_(some))))
-    return found
-
-
 def read_verdicts(connection: Connection, cell_ids: Sequence[str]) -> list[StoredVerdict]:
     """The stored verdicts of these cells, in the order of the cells."""
     columns = [VERDICTS.c[name] for name in StoredVerdict._fields if name != "label"]
@@ -338,14 +321,26 @@ def store_results(connection: Connection, results: Sequence[CellResult], lease: 
         return Kept(held=False)
     insert_new(connection, tables.Verdict, [result.verdict for result in results if result.verdict])
     insert_new(connection, tables.ProbeVerdict, [result.probe for result in results if result.probe])
-    for model, row in (new for result in results for new in result.more):
-        insert_new(connection, model, [row])
+    _store_more(connection, [new for result in results for new in result.more])
     trajectory_ids = [
         _store_episode(connection, result.trajectory, result.checks) for result in results if result.trajectory
     ]
     pairs = () if lease is None or not trajectory_ids else make_pairs(connection, lease.run_id, trajectory_ids)
     drafts = [str(row["draft_id"]) for result in results for model, row in result.more if model is tables.RubricDraft]
     return Kept(held=True, subjects=frozenset((*trajectory_ids, *pairs, *drafts)))
+
+
+def _store_more(connection: Connection, new: Sequence[NewRow]) -> None:
+    """Store rows of several tables, a statement for each."""
+    by_table = {model: [row for other, row in new if other is model] for model in {model for model, _ in new}}
+    for model in sorted(by_table, key=lambda model: _places()[tables.table(model).name]):
+        insert_new(connection, model, by_table[model])
+
+
+@cache
+def _places() -> Mapping[str, int]:
+    """Table → its place among all of them, parents first."""
+    return {table.name: place for place, table in enumerate(SQLModel.metadata.sorted_tables)}
 
 
 def _store_episode(connection: Connection, trajectory: Row, checks: Sequence[Row]) -> str:

@@ -72,7 +72,7 @@ def task_rubric_row(audit: str, task_id: str, rules: Sequence[Rule]) -> Row:
     """Its gold rules, which an audit never changes: to compare wordings is what the library is for."""
     identity = rubric_id(rules)
     keys = {"audit_id": audit, "task_id": task_id}
-    return {**keys, "rubric_id": identity, "content_hash": identity, "created_at": utc_now()}
+    return {**keys, "rubric_id": identity, "created_at": utc_now()}
 
 
 def trajectory_content(trajectory: Trajectory) -> str | None:

@@ -23,6 +23,7 @@ class Actor(NamedTuple):
     model: str
     params: str
     prompt_version: str
+    prompt_hash: str
     simulated: bool
 
 
@@ -47,6 +48,21 @@ class DraftTask(NamedTuple):
     equal: int
     duplicates: int
     compound: int
+
+
+class RecallDifference(NamedTuple):
+    """The gold rules of tasks for which two writers wrote, by which of them alone hits one; the last six are as in
+    `stats.probes.PairedSums`, d being 1 where only the first one hits a gold rule and −1 where only the second does.
+    """
+
+    only_first: int
+    only_second: int
+    clusters: int
+    n: int
+    d: int
+    dd: int
+    dn: int
+    nn: int
 
 
 class MatchedTwice(NamedTuple):
@@ -93,7 +109,7 @@ def has_rubric_work(connection: Connection, audit_id: str) -> bool:
 def rubric_actors(connection: Connection, audit_id: str) -> list[Actor]:
     """The judges of pairs, those who apply rules to one response, and who writes or matches rules, by label."""
     query = """
-        SELECT judge_id, label, form, model, params, prompt_version, simulated FROM judges
+        SELECT judge_id, label, form, model, params, prompt_version, prompt_hash, simulated FROM judges
         WHERE audit_id = :audit AND (form = 'pairwise' OR form LIKE 'rubric%') ORDER BY label, form, judge_id
     """
     rows = connection.execute(text(query), {"audit": audit_id}).mappings()
@@ -128,6 +144,53 @@ def draft_tasks(connection: Connection, audit_id: str) -> list[DraftTask]:
     """
     rows = connection.execute(text(query), {"audit": audit_id}).mappings()
     return [DraftTask(**{**row, "scored": bool(row["scored"])}) for row in rows]
+
+
+def recall_difference(
+    connection: Connection, audit_id: str, matcher_id: str, first_id: str, second_id: str
+) -> RecallDifference:
+    """Two writers by one matcher, over the tasks with gold rules for which both wrote what could be read and all of
+    whose rules have an answer. Nobody needs to match what holds no rule.
+    """
+    query = """
+        WITH known AS (
+            SELECT d.writer_id, d.task_id, g.matching_id, gold.number AS gold
+            FROM rubric_drafts d
+            JOIN task_rubrics r ON r.audit_id = d.audit_id AND r.task_id = d.task_id
+            JOIN rubric_sets gold ON gold.rubric_id = r.rubric_id
+            LEFT JOIN rubric_sets own ON own.rubric_id = d.rubric_id
+            LEFT JOIN rubric_matchings g ON g.draft_id = d.draft_id AND g.matcher_id = :matcher
+            WHERE d.audit_id = :audit AND d.status = 'scored' AND d.writer_id IN (:first, :second)
+                AND COALESCE(own.number, 0) = (
+                    SELECT COUNT(*) FROM rubric_matches m WHERE m.matching_id = g.matching_id AND m.status = 'scored'
+                )
+        ),
+        hits AS (
+            SELECT DISTINCT k.writer_id, k.task_id, m.gold_rule
+            FROM known k JOIN rubric_matches m ON m.matching_id = k.matching_id
+            WHERE m.status = 'scored' AND m.gold_rule IS NOT NULL
+        ),
+        hit AS (
+            SELECT task_id, gold_rule, SUM(CASE WHEN writer_id = :first THEN 1 ELSE 0 END) AS one,
+                SUM(CASE WHEN writer_id = :second THEN 1 ELSE 0 END) AS other
+            FROM hits GROUP BY task_id, gold_rule
+        ),
+        apart AS (
+            SELECT task_id, SUM(one * (1 - other)) AS gained, SUM(other * (1 - one)) AS lost
+            FROM hit GROUP BY task_id
+        ),
+        by_task AS (
+            SELECT COALESCE(x.gained, 0) AS gained, COALESCE(x.lost, 0) AS lost, a.gold AS n,
+                COALESCE(x.gained - x.lost, 0) AS d
+            FROM known a
+            JOIN known b ON b.task_id = a.task_id AND b.writer_id = :second
+            LEFT JOIN apart x ON x.task_id = a.task_id
+            WHERE a.writer_id = :first
+        )
+        SELECT SUM(gained), SUM(lost), COUNT(*), SUM(n), SUM(d), SUM(d * d), SUM(d * n), SUM(n * n) FROM by_task
+    """
+    given = {"audit": audit_id, "matcher": matcher_id, "first": first_id, "second": second_id}
+    return RecallDifference(*(int(value or 0) for value in connection.execute(text(query), given).one()))
 
 
 def matched_twice(connection: Connection, audit_id: str) -> list[MatchedTwice]:

@@ -1,7 +1,8 @@
-"""What belongs to a record of rubrics, with its rules as they read: what `read_record` shows of one."""
+"""Records of rubrics with their rules as they read: single ones whole, and the few that an answer shows."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -22,6 +23,7 @@ MATCHES = tables.table(tables.RubricMatch)
 RULINGS = tables.table(tables.RubricRuling)
 RULE_VERDICTS = tables.table(tables.RubricVerdict)
 AUDITS = tables.table(tables.Audit)
+JUDGES = tables.table(tables.Judge)
 
 _SETS = """
     SELECT s.rubric_id, s.number,
@@ -45,6 +47,46 @@ class GoldOf(NamedTuple):
 
     audit: str
     tasks: int
+
+
+class WrittenRubric(NamedTuple):
+    """A generated rubric with its rules, and what became of those that its writer wrote (see `RubricDraft`)."""
+
+    draft_id: str
+    task_id: str
+    writer: str
+    unscored_reason: str | None
+    written: int
+    duplicates: int
+    left_out: int
+    split: int
+    compound: int
+    repaired: bool
+    log_id: str | None
+    rules: tuple[Rule, ...] = ()
+
+
+class RuledRule(NamedTuple):
+    """What a judge said of one rule that it applied: of both sides of a pair, or of one response. None: not said."""
+
+    rule: int
+    text: str
+    met_a: bool | None
+    met_b: bool | None
+    met: bool | None
+    reason: str
+
+
+class AppliedRubric(NamedTuple):
+    """The rules that were applied for a verdict, and what they come to (see `RubricRuling`)."""
+
+    ruling_id: str
+    rubric_id: str | None
+    says: str | None
+    conflict: str | None
+    left_out: int
+    unscored: int
+    rules: tuple[RuledRule, ...] = ()
 
 
 def list_rubrics(connection: Connection, start: int, limit: int) -> list[Listed]:
@@ -133,6 +175,42 @@ def rule_verdicts_of(connection: Connection, ruling_id: str, rubric_id: str | No
         {**{name: value for name, value in fields(row).items() if name != "ruling_id"}, **_marks(rules, row["rule"])}
         for row in connection.execute(query).mappings()
     ]
+
+
+def written_rubrics(connection: Connection, draft_ids: Sequence[str]) -> list[WrittenRubric]:
+    """Those of these generated rubrics that are stored, in the order of the ids."""
+    columns = [DRAFTS.c[name] for name in WrittenRubric._fields if name not in {"writer", "rules"}]
+    query = (
+        select(DRAFTS.c.rubric_id, JUDGES.c.label.label("writer"), *columns)
+        .join(JUDGES, (JUDGES.c.audit_id == DRAFTS.c.audit_id) & (JUDGES.c.judge_id == DRAFTS.c.writer_id))
+        .where(DRAFTS.c.draft_id.in_(draft_ids))
+    )
+    rows = {row["draft_id"]: dict(row) for row in connection.execute(query).mappings()}
+    rules = rules_of(connection, [row["rubric_id"] for row in rows.values() if row["rubric_id"] is not None])
+    found = []
+    for draft_id in draft_ids:
+        if draft_id in rows:
+            row = rows[draft_id]
+            found.append(WrittenRubric(rules=rules.get(row.pop("rubric_id"), ()), **row))
+    return found
+
+
+def applied_rubrics(connection: Connection, verdict_ids: Sequence[str]) -> dict[str, AppliedRubric]:
+    """Verdict → the rules that were applied for it, of those verdicts for which any were."""
+    columns = [RULINGS.c[name] for name in AppliedRubric._fields if name != "rules"]
+    rows = connection.execute(select(*columns).where(RULINGS.c.ruling_id.in_(verdict_ids))).all()
+    texts = rules_of(connection, [row.rubric_id for row in rows if row.rubric_id is not None])
+    said: defaultdict[str, list[RuledRule]] = defaultdict(list)
+    rubric_of = {row.ruling_id: row.rubric_id for row in rows}
+    query = (
+        select(RULE_VERDICTS)
+        .where(RULE_VERDICTS.c.ruling_id.in_(list(rubric_of)))
+        .order_by(RULE_VERDICTS.c.ruling_id, RULE_VERDICTS.c.rule)
+    )
+    for one in connection.execute(query):
+        text = texts[rubric_of[one.ruling_id]][one.rule - 1].text
+        said[one.ruling_id].append(RuledRule(one.rule, text, one.met_a, one.met_b, one.met, one.reason))
+    return {row.ruling_id: AppliedRubric(*row)._replace(rules=tuple(said[row.ruling_id])) for row in rows}
 
 
 def _texts(connection: Connection, *rubric_ids: str | None) -> Mapping[str | None, Sequence[Rule]]:

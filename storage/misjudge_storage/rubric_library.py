@@ -5,11 +5,11 @@ from __future__ import annotations
 import difflib
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import Column, Connection, Select, Table, func, select
 
 from misjudge_storage import tables
 from misjudge_storage.columns import utc_now
@@ -138,32 +138,29 @@ def _entries(connection: Connection, query: Select[*tuple[Any, ...]]) -> list[Li
 
 def uses(connection: Connection, rubric_id: str) -> list[RubricUse]:
     """Which judges of which audits applied the rules of a set, whoever chose it."""
-    query = (
-        select(AUDITS.c.name, JUDGES.c.label, func.count(), JUDGES.c.simulated)
-        .select_from(RULINGS)
-        .join(JUDGES, (JUDGES.c.audit_id == RULINGS.c.audit_id) & (JUDGES.c.judge_id == RULINGS.c.judge_id))
-        .join(AUDITS, AUDITS.c.audit_id == RULINGS.c.audit_id)
-        .where(RULINGS.c.rubric_id == rubric_id)
-        .group_by(AUDITS.c.name, JUDGES.c.label, JUDGES.c.judge_id, JUDGES.c.simulated)
-        .order_by(AUDITS.c.name, JUDGES.c.label)
-    )
-    return [RubricUse(audit, judge, number, bool(made)) for audit, judge, number, made in connection.execute(query)]
+    return [RubricUse(*row) for row in _by_actor(connection, RULINGS.c.judge_id, RULINGS, rubric_id)]
 
 
 def writings(connection: Connection, rubric_id: str) -> list[RubricWriting]:
     """Which models of which audits wrote the rules of a set."""
+    return [RubricWriting(*row) for row in _by_actor(connection, DRAFTS.c.writer_id, DRAFTS, rubric_id)]
+
+
+def _by_actor(
+    connection: Connection, actor: Column[str], of: Table, rubric_id: str
+) -> Iterator[tuple[str, str, int, bool]]:
+    """Audit, label, number of the rows of a set in this table, and whether who made them is simulated; by actor."""
     query = (
         select(AUDITS.c.name, JUDGES.c.label, func.count(), JUDGES.c.simulated)
-        .select_from(DRAFTS)
-        .join(JUDGES, (JUDGES.c.audit_id == DRAFTS.c.audit_id) & (JUDGES.c.judge_id == DRAFTS.c.writer_id))
-        .join(AUDITS, AUDITS.c.audit_id == DRAFTS.c.audit_id)
-        .where(DRAFTS.c.rubric_id == rubric_id)
+        .select_from(of)
+        .join(JUDGES, (JUDGES.c.audit_id == of.c.audit_id) & (JUDGES.c.judge_id == actor))
+        .join(AUDITS, AUDITS.c.audit_id == of.c.audit_id)
+        .where(of.c.rubric_id == rubric_id)
         .group_by(AUDITS.c.name, JUDGES.c.label, JUDGES.c.judge_id, JUDGES.c.simulated)
         .order_by(AUDITS.c.name, JUDGES.c.label)
     )
-    return [
-        RubricWriting(audit, writer, number, bool(made)) for audit, writer, number, made in connection.execute(query)
-    ]
+    for audit, label, number, simulated in connection.execute(query):
+        yield audit, label, number, bool(simulated)
 
 
 def verdicts_by_rubric(connection: Connection, rubric_ids: Sequence[str]) -> Counter[str]:

@@ -20,6 +20,9 @@ TASK_RUBRICS = tables.table(tables.TaskRubric)
 DRAFTS = tables.table(tables.RubricDraft)
 MATCHES = tables.table(tables.RubricMatch)
 CELLS = tables.table(tables.Cell)
+AUDITS = tables.table(tables.Audit)
+BLANKS = "".join(filter(str.isspace, map(chr, range(0x3001))))
+"""All that `str.strip` takes away."""
 
 
 class StoredDraft(NamedTuple):
@@ -88,14 +91,34 @@ def rubric_task(connection: Connection, audit_id: str, task_id: str) -> RubricTa
     return RubricTask(row.prompt, row.rubric_id, gold)
 
 
-def gold_rubrics(connection: Connection, audit_id: str) -> dict[str, str]:
-    """Task → the set of its gold rules, of those tasks of the audit that have any."""
-    query = select(TASK_RUBRICS.c.task_id, TASK_RUBRICS.c.rubric_id).where(TASK_RUBRICS.c.audit_id == audit_id)
-    return {task_id: rubric_id for task_id, rubric_id in connection.execute(query.order_by(TASK_RUBRICS.c.task_id))}
+class TaskSubject(NamedTuple):
+    """A task, whether it has an instruction to write rules from, and the set of its gold rules, if it has any."""
+
+    task_id: str
+    instructed: bool
+    gold: str | None
+
+
+def task_subjects(connection: Connection, audit_id: str) -> list[TaskSubject]:
+    """The tasks of an audit, in a stable order."""
+    rubrics = (TASK_RUBRICS.c.audit_id == TASKS.c.audit_id) & (TASK_RUBRICS.c.task_id == TASKS.c.task_id)
+    query = (
+        select(TASKS.c.task_id, func.trim(TASKS.c.prompt, BLANKS) != "", TASK_RUBRICS.c.rubric_id)
+        .select_from(TASKS.outerjoin(TASK_RUBRICS, rubrics))
+        .where(TASKS.c.audit_id == audit_id)
+        .order_by(TASKS.c.task_id)
+    )
+    return [TaskSubject(task_id, bool(instructed), gold) for task_id, instructed, gold in connection.execute(query)]
+
+
+def audits_with_gold_rules(connection: Connection) -> list[str]:
+    """Names of the audits in which any task has gold rules, the latest first."""
+    known = select(TASK_RUBRICS.c.task_id).where(TASK_RUBRICS.c.audit_id == AUDITS.c.audit_id).exists()
+    return list(connection.scalars(select(AUDITS.c.name).where(known).order_by(AUDITS.c.created_at.desc())))
 
 
 def gold_of_tasks(connection: Connection, audit_id: str, task_ids: Sequence[str]) -> dict[str, str]:
-    """As `gold_rubrics`, of these tasks."""
+    """Task → the set of its gold rules, of those of these tasks that have any."""
     query = select(TASK_RUBRICS.c.task_id, TASK_RUBRICS.c.rubric_id).where(TASK_RUBRICS.c.audit_id == audit_id)
     found: dict[str, str] = {}
     for start in range(0, len(task_ids), LOOKUP):

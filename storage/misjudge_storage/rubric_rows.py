@@ -1,4 +1,7 @@
-"""Rows of generated rubrics and of their matching with gold ones. Sets and rules themselves are made in `rows`."""
+"""Rows of generated rubrics, of their matching with gold ones, and of rules that judges applied.
+
+Sets and rules themselves are made in `rows`.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,6 @@ def draft_row(
     unscored_reason: UnscoredReason | None = None,
     counts: DraftCounts | None = None,
     *,
-    repeat: int = 0,
     repaired: bool = False,
     log_id: str | None = None,
 ) -> Row:
@@ -42,7 +44,6 @@ def draft_row(
         "audit_id": audit,
         "writer_id": writer_id,
         "task_id": task_id,
-        "repeat": repeat,
         "status": _status(unscored_reason),
         "unscored_reason": unscored_reason,
         "rubric_id": rubric_id,
@@ -95,6 +96,34 @@ def match_row(
         "reason": reason,
         "repaired": repaired,
         "log_id": log_id,
+    }
+
+
+def ruling_row(
+    audit: str,
+    judge_id: str,
+    verdict_id: str,
+    rubric_id: str | None,
+    *,
+    says: str | None,
+    conflict: str | None,
+    left_out: int,
+    unscored: int,
+) -> Row:
+    """Which rules a judge applied for a verdict, and what they come to; see `RubricRuling`."""
+    return {
+        **{"ruling_id": verdict_id, "audit_id": audit, "judge_id": judge_id, "rubric_id": rubric_id},
+        **{"says": says, "conflict": conflict, "left_out": left_out, "unscored": unscored},
+    }
+
+
+def rule_verdict_row(
+    verdict_id: str, rule: int, *, met_a: bool | None, met_b: bool | None, met: bool | None, reason: str
+) -> Row:
+    """Whether one rule of the stored set is met; see `RubricVerdict`."""
+    return {
+        **{"ruling_id": verdict_id, "rule": rule, "reason": reason},
+        **{"met_a": met_a, "met_b": met_b, "met": met},
     }
 
 

@@ -52,7 +52,6 @@ class TaskRubric(SQLModel, table=True):
     audit_id: str = Field(primary_key=True)
     task_id: str = Field(primary_key=True)
     rubric_id: str = Field(foreign_key="rubric_sets.rubric_id")
-    content_hash: str
     created_at: datetime = created()
 
 
@@ -76,7 +75,6 @@ class RubricDraft(SQLModel, table=True):
     audit_id: str
     writer_id: str
     task_id: str
-    repeat: int
     status: str
     unscored_reason: str | None = None
     rubric_id: str | None = Field(default=None, foreign_key="rubric_sets.rubric_id")
@@ -150,7 +148,6 @@ class RubricRuling(SQLModel, table=True):
     conflict: str | None = None
     left_out: int = 0
     unscored: int = 0
-    created_at: datetime = created()
 
 
 class RubricVerdict(SQLModel, table=True):

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, String, bindparam, text
 
 from misjudge_storage.summary_records import REDUCED, sums_of
 from misjudge_storage.summary_values import Sums
+from misjudge_storage.types import NO_REPLY
 
 JUDGED = "audit_rubric_pairs"
 LOSERS = "audit_rubric_losers"
@@ -27,8 +28,8 @@ class VerdictGroup(NamedTuple):
 
 
 class VerdictCounts(NamedTuple):
-    """Decidable pairs by how they ended. `accuracy` sums the right ones of those that count (see `hold_judged`),
-    `decided` those of right and wrong.
+    """Decidable pairs by how they ended. Of the unscored ones `no_rubric` had no rules to be judged by. `accuracy` sums
+    the right ones of those that count (see `hold_judged`), `decided` those of right and wrong.
     """
 
     pairs: int
@@ -37,6 +38,7 @@ class VerdictCounts(NamedTuple):
     tie: int
     inconsistent: int
     unscored: int
+    no_rubric: int
     accuracy: Sums
     decided: Sums
 
@@ -77,6 +79,13 @@ class Inversions(NamedTuple):
     untold: int
 
 
+class OwnPairs(NamedTuple):
+    """The pairs held of a judge with own rules, and how many of them are of tasks with high-level gold rules."""
+
+    pairs: int
+    with_high_level: int
+
+
 class Inversion(NamedTuple):
     """A pair with value inversion, the gold rule that the chosen side fails, and the gold rules that own ones hit."""
 
@@ -105,30 +114,46 @@ _ENDED_FIRST = """
         WHEN r.ab_a + r.ab_b + r.ab_tie > 0 THEN 'tie' ELSE 'unscored' END
 """
 """By what the judge said with side A shown first, as RubricBench asks."""
+_REPLIED_FIRST = """
+    CASE WHEN r.ab_a + r.ab_b + r.ab_tie > 0 OR EXISTS (
+        SELECT 1 FROM verdicts v WHERE v.audit_id = :audit AND v.pair_id = r.pair_id AND v.judge_id = r.judge_id
+            AND v.order_shown = 'AB' AND v.unscored_reason NOT IN :no_reply
+    ) THEN 1 ELSE 0 END
+"""
+_NO_RUBRIC = """
+    CASE WHEN EXISTS (
+        SELECT 1 FROM verdicts v WHERE v.audit_id = :audit AND v.pair_id = r.pair_id AND v.judge_id = r.judge_id
+            AND v.unscored_reason = 'no_rubric'
+    ) THEN 1 ELSE 0 END
+"""
 
 
-def hold_judged(connection: Connection, both: Sequence[str], first: Sequence[str]) -> None:
+def hold_judged(connection: Connection, audit_id: str, both: Sequence[str], first: Sequence[str]) -> None:
     """Hold the decidable pairs of the judges in `both` by their reduced verdict, of those in `first` by order AB.
 
-    An unscored one counts for the latter only: RubricBench takes it for wrong, and elsewhere it is neither.
+    One that is unscored counts for the latter only, and only where a reply came that could not be read: RubricBench
+    takes that for wrong. What nobody answered says nothing of a judge.
     """
     connection.execute(text(f"DROP TABLE IF EXISTS {JUDGED}"))
     connection.execute(
         text(f"""
         CREATE TEMPORARY TABLE {JUDGED} (
             judge_id VARCHAR NOT NULL, pair_id VARCHAR NOT NULL, task_id VARCHAR NOT NULL, domain VARCHAR,
-            gold VARCHAR NOT NULL, ended VARCHAR NOT NULL, counts INTEGER NOT NULL, PRIMARY KEY (judge_id, pair_id)
+            gold VARCHAR NOT NULL, ended VARCHAR NOT NULL, counts INTEGER NOT NULL, no_rubric INTEGER NOT NULL,
+            PRIMARY KEY (judge_id, pair_id)
         )
         """)
     )
     query = text(f"""
-        INSERT INTO {JUDGED} (judge_id, pair_id, task_id, domain, gold, ended, counts)
+        INSERT INTO {JUDGED} (judge_id, pair_id, task_id, domain, gold, ended, counts, no_rubric)
         SELECT r.judge_id, r.pair_id, r.task_id, r.subset, r.gold,
             CASE WHEN r.judge_id IN :first THEN {_ENDED_FIRST} ELSE {_ENDED} END,
-            CASE WHEN r.judge_id IN :first OR r.status <> 'unscored' THEN 1 ELSE 0 END
+            CASE WHEN r.judge_id IN :first THEN {_REPLIED_FIRST} WHEN r.status <> 'unscored' THEN 1 ELSE 0 END,
+            {_NO_RUBRIC}
         FROM {REDUCED} r WHERE r.decidable = 1 AND r.judge_id IN :judges
-    """).bindparams(*(bindparam(name, type_=String, expanding=True) for name in ("first", "judges")))
-    connection.execute(query, {"first": list(first), "judges": [*both, *first]})
+    """).bindparams(*(bindparam(name, type_=String, expanding=True) for name in ("first", "judges", "no_reply")))
+    values = {"audit": audit_id, "first": list(first), "judges": [*both, *first], "no_reply": list(NO_REPLY)}
+    connection.execute(query, values)
 
 
 def verdict_counts(connection: Connection) -> dict[VerdictGroup, VerdictCounts]:
@@ -137,7 +162,8 @@ def verdict_counts(connection: Connection) -> dict[VerdictGroup, VerdictCounts]:
     named = ", ".join(f"SUM(c_{end})" for end in ENDS)
     query = f"""
         WITH counted AS (
-            SELECT judge_id, domain, task_id, COUNT(*) AS pairs, SUM(counts) AS counts, {ends}
+            SELECT judge_id, domain, task_id, COUNT(*) AS pairs, SUM(counts) AS counts, {ends},
+                SUM(CASE WHEN ended = 'unscored' THEN no_rubric ELSE 0 END) AS c_no_rubric
             FROM {JUDGED} GROUP BY judge_id, domain, task_id
         ),
         by_task AS (
@@ -145,13 +171,13 @@ def verdict_counts(connection: Connection) -> dict[VerdictGroup, VerdictCounts]:
                 c_right + c_wrong AS n_decided
             FROM counted
         )
-        SELECT judge_id, domain, SUM(pairs), {named}, {sums_of("accuracy")}, {sums_of("decided")}
+        SELECT judge_id, domain, SUM(pairs), {named}, SUM(c_no_rubric), {sums_of("accuracy")}, {sums_of("decided")}
         FROM by_task GROUP BY judge_id, domain ORDER BY judge_id, domain
     """
     found = {}
     for judge_id, domain, *values in connection.execute(text(query)):
-        pairs, right, wrong, tie, inconsistent, unscored, *sums = map(int, values)
-        ended = (pairs, right, wrong, tie, inconsistent, unscored)
+        pairs, right, wrong, tie, inconsistent, unscored, no_rubric, *sums = map(int, values)
+        ended = (pairs, right, wrong, tie, inconsistent, unscored, no_rubric)
         found[VerdictGroup(judge_id, domain)] = VerdictCounts(*ended, Sums(*sums[:6]), Sums(*sums[6:]))
     return found
 
@@ -219,7 +245,7 @@ _LOSERS = f"""
         SELECT d.task_id, g.matching_id FROM rubric_drafts d
         JOIN rubric_sets s ON s.rubric_id = d.rubric_id
         JOIN rubric_matchings g ON g.draft_id = d.draft_id AND g.matcher_id = :matcher_id
-        WHERE d.audit_id = :audit AND d.writer_id = :writer_id AND d.repeat = 0 AND s.number = (
+        WHERE d.audit_id = :audit AND d.writer_id = :writer_id AND s.number = (
             SELECT COUNT(*) FROM rubric_matches m WHERE m.matching_id = g.matching_id AND m.status = 'scored'
         )
     ),
@@ -301,6 +327,19 @@ def inversions(connection: Connection) -> Inversions:
     """
     row = [int(value or 0) for value in connection.execute(text(query)).one()]
     return Inversions(Sums(*row[:6]), Sums(*row[6:12]), row[12])
+
+
+def own_pairs(connection: Connection, audit_id: str, own_id: str) -> OwnPairs:
+    """How many of the pairs that `hold_judged` holds of this judge could show an inversion at all."""
+    query = f"""
+        SELECT COUNT(*), SUM(CASE WHEN EXISTS (
+            SELECT 1 FROM task_rubrics r JOIN rubric_rules u ON u.rubric_id = r.rubric_id AND u.high_level
+            WHERE r.audit_id = :audit AND r.task_id = j.task_id
+        ) THEN 1 ELSE 0 END)
+        FROM {JUDGED} j WHERE j.judge_id = :own
+    """
+    row = connection.execute(text(query), {"audit": audit_id, "own": own_id}).one()
+    return OwnPairs(*(int(value or 0) for value in row))
 
 
 def inversion_examples(connection: Connection, most: int) -> list[Inversion]:

@@ -8,36 +8,22 @@ column of a log that is read here but the subject, so that long replies are not 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, bindparam, case, func, select, text
+from sqlalchemy import ColumnElement, Connection, FromClause, bindparam, case, func, select, text
+from sqlmodel import SQLModel
 
 from misjudge_storage import columns, tables
+from misjudge_storage.ingest import LOOKUP
 
 RUNS = tables.table(tables.Run)
 CELLS = tables.table(tables.Cell)
-VERDICTS = tables.table(tables.Verdict)
 LOGS = tables.table(tables.JudgeLog)
 PAIRS = tables.table(tables.Pair)
 TRAJECTORIES = tables.table(tables.Trajectory)
-PROBES = tables.table(tables.ProbeVerdict)
 PLANNED = tables.table(tables.PlannedPair)
-DRAFTS = tables.table(tables.RubricDraft)
-MATCHINGS = tables.table(tables.RubricMatching)
-CELLS_AND_RESULTS = (
-    CELLS.outerjoin(VERDICTS, VERDICTS.c.verdict_id == CELLS.c.cell_id)
-    .outerjoin(TRAJECTORIES, TRAJECTORIES.c.trajectory_id == CELLS.c.cell_id)
-    .outerjoin(PROBES, PROBES.c.probe_verdict_id == CELLS.c.cell_id)
-    .outerjoin(DRAFTS, DRAFTS.c.draft_id == CELLS.c.cell_id)
-    .outerjoin(MATCHINGS, MATCHINGS.c.matching_id == CELLS.c.cell_id)
-)
-RESULT = func.coalesce(
-    *(VERDICTS.c.verdict_id, TRAJECTORIES.c.trajectory_id, PROBES.c.probe_verdict_id),
-    *(DRAFTS.c.draft_id, MATCHINGS.c.matching_id),
-)
-"""Id of a cell's result, null while it is open."""
 KEYS: Mapping[str, str] = {
     "verdicts": "verdict_id",
     "trajectories": "trajectory_id",
@@ -46,6 +32,19 @@ KEYS: Mapping[str, str] = {
     "rubric_matchings": "matching_id",
 }
 """The tables that hold results, with the column that is the id of the cell."""
+_RESULT_IDS = [SQLModel.metadata.tables[name].c[key] for name, key in KEYS.items()]
+
+
+def _cells_and_results() -> FromClause:
+    joined: FromClause = CELLS
+    for key in _RESULT_IDS:
+        joined = joined.outerjoin(key.table, key == CELLS.c.cell_id)
+    return joined
+
+
+CELLS_AND_RESULTS = _cells_and_results()
+RESULT = func.coalesce(*_RESULT_IDS)
+"""Id of a cell's result, null while it is open."""
 
 SCORED: Mapping[str, str] = {
     "verdicts": "COALESCE(v.pair_id, v.trajectory_id)",
@@ -92,6 +91,16 @@ class ErrorGroup(NamedTuple):
     error: str
     attempts: int
     last_at: datetime
+
+
+def stored_cells(connection: Connection, cell_ids: Sequence[str]) -> set[str]:
+    """Which of these cells have a stored result."""
+    found: set[str] = set()
+    for start in range(0, len(cell_ids), LOOKUP):
+        some = cell_ids[start : start + LOOKUP]
+        for key in _RESULT_IDS:
+            found.update(connection.scalars(select(key).where(key.in_(some))))
+    return found
 
 
 def stages(connection: Connection, run_id: str) -> list[Stage]:
@@ -229,12 +238,6 @@ def cells_of_unknown_use(connection: Connection, run_id: str) -> list[str]:
         LOGS.c.run_id == run_id, LOGS.c.cached_from.is_(None), LOGS.c.error.is_(None), unstated
     )
     return [cell_id for cell_id in connection.scalars(query.distinct()) if cell_id is not None]
-
-
-def has_answered(connection: Connection, run_id: str, judge_id: str) -> bool:
-    """Whether a judge, or who writes or matches rubrics, has answered any call of the run."""
-    answered = LOGS.c.run_id == run_id, LOGS.c.judge_id == judge_id, LOGS.c.error.is_(None)
-    return connection.scalar(select(LOGS.c.log_id).where(*answered).limit(1)) is not None
 
 
 def recent_errors(connection: Connection, run_id: str) -> list[ErrorGroup]:

@@ -26,9 +26,7 @@ from misjudge_storage.summary_values import (
     PairTotals,
     SatisfactionSums,
     ScoreCount,
-    StatedTokens,
     Sums,
-    TrialCount,
     Use,
 )
 from misjudge_storage.types import Form
@@ -342,18 +340,6 @@ def _agents(connection: Connection, audit_id: str, gates: str) -> list[AgentMean
     ]
 
 
-def trial_counts(connection: Connection, audit_id: str) -> list[TrialCount]:
-    """Tasks by agent, number of numbered trials, and successes."""
-    query = """
-        WITH by_task AS (
-            SELECT agent, task_id, COUNT(*) AS trials, SUM(success) AS successes FROM trajectory_outcomes
-            WHERE audit_id = :audit AND trial IS NOT NULL AND success IS NOT NULL GROUP BY agent, task_id
-        )
-        SELECT agent, trials, successes, COUNT(*) FROM by_task GROUP BY agent, trials, successes ORDER BY 1, 2, 3
-    """
-    return [TrialCount(*row) for row in connection.execute(text(query), {"audit": audit_id})]
-
-
 def label_counts(connection: Connection, audit_id: str) -> list[LabelCount]:
     """Every two labellers with pairs in common; annotators come before judges in a couple."""
     query = f"""
@@ -390,12 +376,3 @@ def uses(connection: Connection, audit_id: str) -> list[Use]:
         GROUP BY role, judge_id, price_source ORDER BY 1, 2, 3
     """
     return [Use(*row) for row in connection.execute(text(query), {"audit": audit_id})]
-
-
-def stated_tokens(connection: Connection, audit_id: str) -> StatedTokens:
-    """What sources state of whole episodes."""
-    query = """
-        SELECT COUNT(*), SUM(input_tokens), SUM(output_tokens) FROM trajectories
-        WHERE audit_id = :audit AND (input_tokens IS NOT NULL OR output_tokens IS NOT NULL)
-    """
-    return StatedTokens(*connection.execute(text(query), {"audit": audit_id}).one())

@@ -311,8 +311,13 @@ class PairKey(Value):
     gap_source: Literal["ability", "reward", "judge_score"] | None = None
 
 
+def is_one_line(text: str) -> bool:
+    """Whether it is a line of text, and not a blank one."""
+    return text.splitlines() == [text] and bool(text.strip())
+
+
 def _one_line(text: str) -> str:
-    if text.splitlines() != [text] or not text.strip():
+    if not is_one_line(text):
         raise ValueError("a rule is one line of text")
     return text
 

@@ -3,10 +3,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from misjudge_server.fitting import LIMIT, ROW_MAPS, fit, size_of
+from misjudge_server.fitting import LIMIT, ROW_MAPS, fit, rounded, size_of
 
 words = st.text(max_size=40)
 leaves = st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.floats(allow_nan=False) | words
@@ -131,19 +132,87 @@ def test_size_is_that_of_utf8_on_the_wire() -> None:
 
 def test_rows_on_rubrics_that_only_say_more_of_others_go_before_them() -> None:
     row = {"writer": "m", "recall": 0.25, "why": "x" * 40}
+    run = {"audit": "a"}
     names = ("writers", "writers_by_domain", "checks", "inversions")
     section = {name: [row] * (2 if name == "writers" else 6) for name in names}
-    fitted = fit("score_rubrics", {"rubrics": section}, size_of(section) - 3 * size_of(row))
+    fitted = fit("score_rubrics", {"run": run, "rubrics": section}, size_of(section) - 3 * size_of(row))
     assert {name: len(fitted["rubrics"][name]) for name in names} == {
         "writers": 2,
         "writers_by_domain": 6 - fitted["left_out"]["rubrics.writers_by_domain"],
         "checks": 6,
         "inversions": 6,
     }
-    tight = fit("score_rubrics", {"rubrics": section}, 3 * size_of(row) + 400)
+    tight = fit("score_rubrics", {"run": run, "rubrics": section}, 3 * size_of(row) + 400)
     assert (len(tight["rubrics"]["writers"]), tight["rubrics"]["writers_by_domain"], tight["rubrics"]["checks"]) == (
         2,
         [],
         [],
     )
-    assert "summarize_audit" in tight["left_out_next"]
+    assert tight["left_out_next"] == (
+        "summarize_audit(audit='a', sections=['rubrics.writers_by_domain']), and likewise, one a call, rubrics.checks, "
+        "rubrics.inversions"
+    )
+
+
+ROWS = [{"writer": f"w{n}", "examples": ["e" * 100] * 5} for n in range(30)]
+
+
+def test_parts_of_rubrics_that_were_asked_for_go_on_behind_the_rows_that_are_shown() -> None:
+    section = {"parts": ["writers.4", "checks"], "advice": [], "writers": ROWS, "checks": ROWS[:2]}
+    fitted = fit("summarize_audit", {"audit": "it's", "rubrics": section})
+    shown = len(fitted["rubrics"]["writers"])
+    assert fitted["left_out"] == {"rubrics.checks": 2, "rubrics.writers": 30 - shown} and shown > 5
+    assert fitted["left_out_next"] == (
+        f"summarize_audit(audit=\"it's\", sections=['rubrics.writers.{4 + shown}']), and likewise, one a call, "
+        "rubrics.checks.0"
+    )
+
+
+def test_the_examples_of_one_long_row_are_read_one_by_one() -> None:
+    section = {"parts": ["checks"], "checks": [{"first": "m", "examples": ["e" * 1_000] * 20}]}
+    fitted = fit("summarize_audit", {"audit": "a", "rubrics": section})
+    shown = len(fitted["rubrics"]["checks"][0]["examples"])
+    assert fitted["left_out"] == {"rubrics.checks.0.examples": 20 - shown} and shown > 5
+    assert fitted["left_out_next"].startswith("read_record of misjudge://audits/NAME/matchings")
+    whole = fit("summarize_audit", {"audit": "a", "rubrics": {**section, "parts": []}})
+    assert whole["left_out_next"] == "summarize_audit(audit='a', sections=['rubrics.checks'])"
+
+
+def test_what_was_cut_beside_rubrics_has_its_own_way_on() -> None:
+    section = {"parts": [], "advice": ["a" * 300] * 20, "writers": ROWS}
+    fitted = fit(
+        "summarize_audit", {"audit": "a", "rubrics": section, "judges": {f"j{n}": "x" * 90 for n in range(90)}}
+    )
+    assert fitted["left_out"].keys() == {"rubrics.advice", "rubrics.writers", "judges"}
+    rubrics, _, others = fitted["left_out_next"].partition("; ")
+    assert (
+        rubrics == "summarize_audit(audit='a', sections=['rubrics.writers']), and likewise, one a call, rubrics.advice"
+    )
+    assert others.startswith("summarize_audit with judge=LABEL")
+
+
+def test_numbers_have_six_decimals_and_small_ones_six_digits() -> None:
+    given = {
+        "rates": [2 / 3, 0.05, 1.0, 0.0, -1 / 3],
+        "p": 1.23456789e-12,
+        "cost": 12345.678912345,
+        "n": 12_345_678_901,
+        "open": [float("inf"), float("-inf")],
+        "told": ["0.123456789", True, None],
+    }
+    assert rounded(given) == {
+        "rates": [0.666667, 0.05, 1.0, 0.0, -0.333333],
+        "p": 1.23457e-12,
+        "cost": 12345.678912,
+        "n": 12_345_678_901,
+        "open": [float("inf"), float("-inf")],
+        "told": ["0.123456789", True, None],
+    }
+    assert [type(value) for value in rounded([1.0, 1, True])] == [float, int, bool]
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_a_rounded_number_is_that_number_and_rounding_it_again_changes_nothing(value: float) -> None:
+    short = rounded(value)
+    assert short == pytest.approx(value, rel=1e-5, abs=0)
+    assert rounded(short) == short

@@ -17,7 +17,10 @@ from misjudge_storage.run_records import create_run
 from misjudge_storage.types import Check, Log, Message, Order, Preference, Record, Rule
 from misjudge_tools.deps import Deps
 from misjudge_tools.judging.choice import JudgingSpec
+from misjudge_tools.requests import SummarizeRequest
 from misjudge_tools.runs.spec import RunSpec
+from misjudge_tools.summarize_audit import summarize_audit
+from misjudge_tools.summary.rubric_parts import PARTS
 from operations import stored
 
 
@@ -130,6 +133,15 @@ async def test_no_result_is_larger_than_every_client_takes(deps: Deps, tmp_path:
         assert (measured["run"]["state"], len(measured["judges"])) == ("done", 6)
         assert all(measured["rubrics"][name] for name in ("advice", "writers", "gaps", "accuracy"))
         assert measured["left_out"]["rubrics.accuracy_by_domain"]
+        uncut = (await summarize_audit(SummarizeRequest(audit=AUDIT), deps)).rubrics
+        for name in PARTS:
+            section, rows = f"rubrics.{name}", 0
+            while section:
+                part = await ask(session, "summarize_audit", audit=AUDIT, sections=[section])
+                rows += len(part["rubrics"][name])
+                cut = part.get("left_out", {}).get(f"rubrics.{name}")
+                section = part["left_out_next"].split("'")[3] if cut else ""
+            assert rows == len(getattr(uncut, name)), name
         applied = await ask(session, "score_rubrics", **work, action="apply", rubrics=["self", "human"])
         assert applied["rulings"]
         written = await ask(session, "score_rubrics", **work, action="generate")

@@ -50,6 +50,20 @@ def test_adding_says_which_version_it_is(misjudge: Misjudge, folder: Path) -> No
     assert (again.code, again.out) == (0, f"house is already {told_of}; nothing was added\n")
 
 
+def test_rules_can_be_given_in_place_of_a_file(filled: Misjudge) -> None:
+    rules = ("--rule", "[hard] Does the answer name a date?", "--rule", "Is it short?")
+    added = filled("rubrics", "library", "add", "typed", *rules)
+    assert (added.code, added.out) == (
+        0,
+        f"typed is now version 1, {rubric_id(DATED)}: 2 rules, 0 of them high-level\n",
+    )
+
+
+def test_rules_that_say_the_same_are_told(misjudge: Misjudge) -> None:
+    done = misjudge("rubrics", "library", "add", "short", "--rule", "Is it short?", "--rule", "is it SHORT")
+    assert done.code == 0 and done.out.endswith("\n1 rule left out: another one says the same\n")
+
+
 def test_names_are_listed_in_a_table(filled: Misjudge) -> None:
     done = filled("rubrics", "library", "list")
     (row,) = [line for line in done.out.splitlines() if "house" in line]
@@ -123,6 +137,7 @@ def test_every_command_tells_the_same_as_json(filled: Misjudge) -> None:
         (("add", "human", "dated.txt"), "'human' means something else where rules are chosen."),
         (("add", "x", "nowhere.txt"), "The file nowhere.txt cannot be read"),
         (("add", "", "dated.txt"), "Argument 'rubric' cannot be used"),
+        (("add", "x"), "add needs a file with rules (path), or the rules themselves, and not both."),
         (("export", "house", "x.csv"), "Rules are written to a file that ends in .jsonl or .txt."),
     ],
 )

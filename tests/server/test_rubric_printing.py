@@ -17,6 +17,7 @@ from misjudge_storage.engine import Store, open_store
 from misjudge_tools.requests import SummarizeRequest
 from misjudge_tools.results import MARK_IN_PART
 from misjudge_tools.summarize_audit import summarize
+from misjudge_tools.summary.rubric_parts import only_parts
 from misjudge_tools.summary.rubric_values import RubricsSection
 from misjudge_tools.summary.rubrics import rubrics_section
 from rubric_store import (
@@ -115,6 +116,37 @@ def test_domains_stand_side_by_side(
         assert all(f"┃ {domain} " in table for domain in DOMAINS), title
     accuracy = out[out.index("Right by domain") :].split("└")[0]
     assert accuracy.count("of 6") == 10 and accuracy.count("33.3 %") == 5
+
+
+@pytest.mark.parametrize(
+    ("part", "shown"),
+    [
+        ("advice", "Rubric gap of judge: with human rules"),
+        ("writers", "Generated rules beside the gold ones"),
+        ("gaps", "Differences in points: judge"),
+        ("accuracy", "Pairs that it gets right by its rules: judge"),
+        ("inversions", "Value inversion, judge with rules by writer"),
+        ("conflicts", "Verdicts against its own rule verdicts, judge+rules:human on pairs"),
+        ("checks", "checks: none"),
+        ("writers_by_domain", "Recall by domain"),
+        ("gaps_by_domain", "Differences by domain: judge"),
+        ("accuracy_by_domain", "Right by domain: judge"),
+    ],
+)
+def test_a_part_is_printed_alone(
+    store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, part: str, shown: str
+) -> None:
+    whole = gap_store(store)
+    out = flat(printed(only_parts(whole, [f"rubrics.{part}"]), capsys, monkeypatch))
+    assert shown in out
+    others = {
+        "Generated rules beside",
+        "Differences in points",
+        "Pairs that it gets right by its",
+        "Rubric gap of judge",
+    }
+    assert [other for other in others if other in out] == [other for other in others if other in shown]
+    assert ": none" not in printed(whole, capsys, monkeypatch)
 
 
 def test_a_gap_that_is_not_seen_says_what_would_be(

@@ -94,6 +94,34 @@ def test_a_single_response_passes_or_fails(audited: Path, misjudge: Misjudge) ->
     assert re.search(r"1\. (meets|fails): ", said)
 
 
+def test_a_judge_of_pairs_and_one_of_single_responses_are_told_apart(audited: Path, misjudge: Misjudge) -> None:
+    for form in ("pairwise", "rubric"):
+        assert misjudge("rubrics", "apply", *JUDGED, "--form", form).code == 0
+    part = ("summarize", "a", "--section", "rubrics.conflicts")
+    said = " ".join(misjudge(*part).out.split())
+    for judged in ("pairs", "single responses"):
+        assert f"Verdicts against its own rule verdicts, simulated+rules:human on {judged}: soft over hard" in said
+    rows = json.loads(misjudge(*part, "--json").out)["rubrics"]["conflicts"]
+    assert [(row["label"], row["form"], row["rulings"]) for row in rows] == [
+        ("simulated+rules:human", "pairwise", 8),
+        ("simulated+rules:human", "rubric", 8),
+    ]
+    asked = json.loads(misjudge("rubrics", "apply", *JUDGED, "--json").out)["rubrics"]["conflicts"]
+    assert asked == rows[:1]
+
+
+def test_a_part_of_the_section_is_asked_for_by_its_name(audited: Path, misjudge: Misjudge) -> None:
+    assert misjudge("rubrics", "match", *JUDGED, *NAIVE).code == 0
+    part = misjudge("summarize", "a", "--section", "rubrics.writers")
+    assert part.code == 0 and "Generated rules beside the gold ones" in part.out and "Do not trust" not in part.out
+    assert "checks: none" in misjudge("summarize", "a", "--section", "rubrics.checks").out
+    wrong = misjudge("summarize", "a", "--section", "rubrics.writer")
+    assert (wrong.code, wrong.out) == (1, "")
+    assert wrong.err.startswith(
+        "misjudge: There is no part 'writer' of rubrics. Parts are: advice, simulated, writers,"
+    )
+
+
 def test_json_holds_the_result_and_asking_again_takes_no_call(audited: Path, misjudge: Misjudge) -> None:
     first, again = (
         json.loads(misjudge("rubrics", "gap", "a", *JUDGED, "--official", "--batch", "--json").out) for _ in range(2)

@@ -157,13 +157,14 @@ async def test_the_plan_and_who_is_asked_where_are_said_before_the_first_call(le
             await server.received(1)
             assert process.stderr is not None
             async with asyncio.timeout(30):
-                said = [(await process.stderr.readline()).decode().rstrip() for _ in range(7)]
+                said = [(await process.stderr.readline()).decode().rstrip() for _ in range(8)]
             assert said[0] == "misjudge: plan: 2 pairs, 12 cells to do, judge judge-m"
             assert said[1] == "misjudge: agent diligent: scripted or of your own, no model asked"
             assert said[3] == "misjudge: user_sim: scripted or of your own, no model asked"
             where = f"judge-m, from TAOTOKEN_JUDGE_MODEL (environment), at {server.base_url}"
             assert said[4] == f"misjudge: judge: {where}, from TAOTOKEN_BASE_URL (environment)"
-            assert {line.rpartition(":")[2] for line in said[5:]} == {" 4 calls, cost not known"}
+            assert {line.rpartition(":")[2] for line in said[5:7]} == {" 4 calls, cost not known"}
+            assert said[7] == "misjudge: 12 cells, 8 calls in all, cost not known"
             server.gate.set()
             async with asyncio.timeout(60):
                 out, err = await process.communicate()
@@ -242,7 +243,8 @@ def test_a_dry_run_says_calls_and_cost_by_role_and_asks_and_stores_nothing(
     assert (planned.code, planned.err) == (0, "")
     lines = planned.out.splitlines()
     assert "plan: 6 pairs, 24 cells to do, judge strong" in lines
-    costs = [line for line in lines if " calls" in line]
+    *costs, whole_plan = [line for line in lines if " calls" in line]
+    assert whole_plan == "24 cells, 282 calls at most in all, cost not known"
     assert [line.partition(":")[0] for line in costs] == [
         "agent small", "agent gpt-x", "user_sim user-m", "judge strong, pairwise", "judge strong, satisfaction",
     ]  # fmt: skip

@@ -11,10 +11,10 @@ from rich.cells import cell_len
 
 from command import Misjudge
 from misjudge_server.console import console
-from misjudge_server.run_printing import print_result
+from misjudge_server.run_printing import print_result, role_lines
 from misjudge_storage.engine import open_store
 from misjudge_tools.ping import PingReport, RolePing
-from misjudge_tools.results import ErrorSeen, JudgeResult, RoleUse, RunList, RunReport, StageDone
+from misjudge_tools.results import ErrorSeen, JudgeResult, RolePlan, RoleUse, RunList, RunReport, StageDone
 from operations import pair_records, stored
 
 RUN = RunReport(run="run_1", audit="mine", operation="judge", judge="judge-m", state="running", done=4, total=10)
@@ -161,11 +161,63 @@ def test_a_judging_is_told_in_one_line_with_all_that_is_not_plain(capsys: pytest
     assert marked.startswith("SIMULATED: made up\n")
 
 
-def test_a_plan_says_what_it_costs_at_most_where_that_is_known(capsys: pytest.CaptureFixture[str]) -> None:
-    planned = {"state": "planned", "done": 0, "run": ""}
+def test_a_plan_says_what_it_costs_about_and_at_most_where_that_is_known(capsys: pytest.CaptureFixture[str]) -> None:
+    planned: dict[str, Any] = {"state": "planned", "done": 0, "run": ""}
     assert printed(judging(run=planned), capsys) == "judge-m, pairwise: planned, 10 calls, cost not known\n"
-    priced = printed(judging(run={**planned, "most_cost": 1.25}), capsys).replace("\n", " ")
-    assert priced == ("judge-m, pairwise: planned, 10 calls, at most 1.2500 USD (longest replies, no second tries) ")
+    role = RolePlan(role="judge", model="judge-m", form="pairwise", calls=10, assumes=("usual replies",))
+    about = {**planned, "about_cost": 0.25, "plan": (role, role)}
+    begins = "judge-m, pairwise: planned, 10 calls, about 0.2500 USD (usual replies)"
+    assert flat(printed(judging(run=about), capsys)) == begins
+    priced = flat(printed(judging(run={**about, "most_cost": 1.25}), capsys))
+    assert priced == f"{begins}, at most 1.2500 USD (longest replies, no second tries)"
+    free = printed(judging(run={**planned, "about_cost": 0, "most_cost": 0}), capsys)
+    assert free == "judge-m, pairwise: planned, 10 calls, at no cost\n"
+
+
+def flat(said: str) -> str:
+    return " ".join(said.split())
+
+
+MATCHER = RolePlan(
+    role="rubric_match",
+    model="m",
+    form="rubric_match",
+    calls=120,
+    estimated=True,
+    about_cost=0.02,
+    assumes=("with rubrics of about 6 rules",),
+)
+JUDGE = RolePlan(role="judge", model="m", form="pairwise", calls=40, most_cost=0.5, about_cost=0.1, assumes=("so",))
+PLAN = RUN.model_copy(update={"state": "planned", "done": 0, "total": 60, "plan": (MATCHER, JUDGE), "about_cost": 0.12})
+
+
+def test_calls_that_are_an_estimate_and_what_that_assumes_are_said_by_role_and_in_all() -> None:
+    assert list(role_lines(PLAN)) == [
+        "rubric_match m, rubric_match: about 120 calls, about 0.0200 USD (with rubrics of about 6 rules)",
+        "judge m, pairwise: 40 calls, about 0.1000 USD (so), at most 0.5000 USD (longest replies, no second tries)",
+        "60 cells, about 160 calls, about 0.1200 USD in all",
+    ]
+
+
+def test_the_most_of_a_plan_is_said_where_it_is_known_of_each_role() -> None:
+    plan = (JUDGE, JUDGE.model_copy(update={"calls": 20}))
+    known = PLAN.model_copy(update={"plan": plan, "about_cost": 0.2, "most_cost": 1.0})
+    assert [*role_lines(known)][-1] == "60 cells, 60 calls, about 0.2000 USD in all, at most 1.0000 USD"
+
+
+def test_a_plan_without_a_price_says_its_calls_in_all_and_one_that_is_free_that_it_is() -> None:
+    agent = RolePlan(role="agent", model="a", calls=300)
+    unknown = PLAN.model_copy(update={"plan": (agent, JUDGE), "about_cost": None})
+    assert [*role_lines(unknown)][0::2] == [
+        "agent a: 300 calls at most, cost not known",
+        "60 cells, 340 calls at most in all, cost not known",
+    ]
+    free = PLAN.model_copy(update={"about_cost": 0.0, "most_cost": None})
+    assert [*role_lines(free)][-1] == "60 cells, about 160 calls in all, at no cost"
+
+
+def test_a_plan_of_one_role_is_said_once() -> None:
+    assert len([*role_lines(PLAN.model_copy(update={"plan": (JUDGE,)}))]) == 1
 
 
 def test_a_run_that_ended_with_nothing_done_points_at_no_summary(capsys: pytest.CaptureFixture[str]) -> None:

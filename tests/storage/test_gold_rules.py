@@ -15,7 +15,7 @@ from misjudge_storage.errors import Conflict
 from misjudge_storage.ingest import BATCH, ensure_audit, ensure_judge, ingest, insert_new, insert_rubrics
 from misjudge_storage.queries import read_audit_facts
 from misjudge_storage.rows import rubric_id, rubric_rows
-from misjudge_storage.rubric_records import StoredDraft, gold_rubrics, rules_of, stored_drafts
+from misjudge_storage.rubric_records import StoredDraft, rules_of, stored_drafts, task_subjects
 from misjudge_storage.rubric_rows import draft_row
 from misjudge_storage.types import Judge, Record, Rule, Task
 
@@ -41,7 +41,8 @@ def put(store: Store, records: Iterable[Record], audit: str = "demo") -> dict[st
 def gold_of(store: Store, audit: str = "demo") -> dict[str, tuple[Rule, ...]]:
     """Task → its gold rules."""
     with store.write() as connection:
-        gold = gold_rubrics(connection, ensure_audit(connection, audit))
+        tasks = task_subjects(connection, ensure_audit(connection, audit))
+        gold = {task.task_id: task.gold for task in tasks if task.gold is not None}
         rules = rules_of(connection, list(gold.values()))
         return {task_id: rules[identity] for task_id, identity in gold.items()}
 

@@ -13,10 +13,10 @@ from misjudge_storage import leases, run_progress
 from misjudge_storage.columns import utc_now
 from misjudge_storage.engine import Store
 from misjudge_storage.hashing import digest
-from misjudge_storage.judging_records import CellResult, store_results, stored_cells
+from misjudge_storage.judging_records import CellResult, store_results
 from misjudge_storage.leases import Lease
 from misjudge_storage.rows import probe_row
-from misjudge_storage.run_progress import Progress, RoleSpend, Stage
+from misjudge_storage.run_progress import Progress, RoleSpend, Stage, stored_cells
 from misjudge_storage.run_records import PlannedCell, create_run, pending, planned_cells, planned_orders
 from misjudge_storage.types import Order, Preference
 from run_builders import ORDERS, PlannedRun, attempt, planned_run, result

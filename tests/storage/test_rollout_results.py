@@ -30,11 +30,10 @@ from misjudge_storage.judging_records import (
     read_pair_truths,
     read_successes,
     store_results,
-    stored_cells,
 )
 from misjudge_storage.leases import RUNS, Lease
 from misjudge_storage.rows import log_row
-from misjudge_storage.run_progress import Progress, RoleSpend, Stage
+from misjudge_storage.run_progress import Progress, RoleSpend, Stage, stored_cells
 from misjudge_storage.run_records import cells_of_single_pair, pending
 from misjudge_storage.summary_values import Sums
 from misjudge_storage.tables import JudgeLog

@@ -9,12 +9,15 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
+from builders import JUDGE, label, pair, verdict
 from misjudge_storage import rubric_counts, ruling_counts
 from misjudge_storage.engine import Store
+from misjudge_storage.ingest import ensure_audit, ingest
 from misjudge_storage.rows import judge_fingerprint
 from misjudge_storage.ruling_counts import Conditions, VerdictGroup
 from misjudge_storage.summary_records import reduce_audit
 from misjudge_storage.summary_values import Sums
+from misjudge_storage.types import NO_REPLY, UnscoredReason
 from misjudge_tools.stats.rates import Tally, cluster_sums
 from rubric_store import (
     HUMAN,
@@ -123,7 +126,7 @@ def test_verdicts_and_differences_are_counted_by_judge_and_domain(any_store: Sto
     both = [judge_id for label, judge_id in ids.items() if "+forced" not in label]
     with any_store.read() as connection:
         reduce_audit(connection, made.audit)
-        ruling_counts.hold_judged(connection, both, official)
+        ruling_counts.hold_judged(connection, made.audit, both, official)
         verdicts = ruling_counts.verdict_counts(connection)
         human, own = ids[HUMAN.label], ids[with_own().label]
         differences = ruling_counts.difference_counts(connection, human, own)
@@ -137,14 +140,16 @@ def test_verdicts_and_differences_are_counted_by_judge_and_domain(any_store: Sto
     for group, by_task in groups.items():
         counts, everything = verdicts[group], [end for ends in by_task.values() for end in ends]
         assert counts.pairs == len(everything)
-        assert [getattr(counts, end) for end in ruling_counts.ENDS] == [everything.count(e) for e in ruling_counts.ENDS]
-        left_out = () if group.judge_id in official else ("unscored",)
+        told = ["unscored" if end == "silent" else end for end in everything]
+        assert [getattr(counts, end) for end in ruling_counts.ENDS] == [told.count(end) for end in ruling_counts.ENDS]
+        left_out = ("silent",) if group.judge_id in official else ("silent", "unscored")
         counted = {task: [end for end in ends if end not in left_out] for task, ends in by_task.items()}
         right = {task: [ends.count("right"), len(ends)] for task, ends in counted.items()}
         decided = {
             task: [ends.count("right"), ends.count("right") + ends.count("wrong")] for task, ends in by_task.items()
         }
         assert (counts.accuracy, counts.decided) == (sums(right), sums(decided))
+    assert sum(counts.no_rubric for counts in verdicts.values()) == _without_rules(any_store, ended) > 0
     for one in differences:
         scored = {key: end for key, end in ended.items() if end != "unscored"}
         pairs = [p for (j, p) in scored if j == human and (own, p) in scored and domains[tasks[p]] == one.domain]
@@ -168,21 +173,76 @@ def _ended(store: Store, official: set[str]) -> dict[tuple[str, str], str]:
     """How each decidable pair ended for each judge, from the single verdicts."""
     gold = {row["pair_id"]: row["pref"] for row in table(store, "gold_labels")}
     said: dict[tuple[str, str], list[str | None]] = defaultdict(list)
+    unasked: set[tuple[str, str]] = set()
     for row in table(store, "verdicts"):
         if row["pair_id"] in gold:
             said[row["judge_id"], row["pair_id"]].append(row["winner"])
+            if row["unscored_reason"] in NO_REPLY:
+                unasked.add((row["judge_id"], row["pair_id"]))
     found = {}
     for (judge_id, pair_id), winners in said.items():
         if judge_id in official:
             assert len(winners) == 1
         sides = {"A", "B"} & set(winners)
         if None in winners:
-            found[judge_id, pair_id] = "unscored"
+            silent = judge_id in official and (judge_id, pair_id) in unasked
+            found[judge_id, pair_id] = "silent" if silent else "unscored"
         elif len(sides) != 1:
             found[judge_id, pair_id] = "inconsistent" if sides else "tie"
         else:
             found[judge_id, pair_id] = "right" if gold[pair_id] in sides else "wrong"
     return found
+
+
+def _without_rules(store: Store, ended: dict[tuple[str, str], str]) -> int:
+    """Pairs of judges that are unscored, and for which there was no rubric."""
+    rows = [row for row in table(store, "verdicts") if row["unscored_reason"] == "no_rubric"]
+    found = {(row["judge_id"], row["pair_id"]) for row in rows}
+    return sum(ended.get(key) in {"unscored", "silent"} for key in found)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_two_writers_are_compared_gold_rule_by_gold_rule(any_store: Store, seed: int) -> None:
+    made = store_at_random(any_store, random.Random(seed))
+    first, second = map(judge_fingerprint, made.writers)
+    matcher = judge_fingerprint(MATCHER)
+    with any_store.read() as connection:
+        found = rubric_counts.recall_difference(connection, made.audit, matcher, first, second)
+        turned = rubric_counts.recall_difference(connection, made.audit, matcher, second, first)
+    sets = {row["rubric_id"]: row["number"] for row in table(any_store, "rubric_sets")}
+    gold = {row["task_id"]: sets[row["rubric_id"]] for row in table(any_store, "task_rubrics")}
+    matchings = {
+        row["draft_id"]: row["matching_id"]
+        for row in table(any_store, "rubric_matchings")
+        if row["matcher_id"] == matcher
+    }
+    matches = [row for row in table(any_store, "rubric_matches") if row["status"] == "scored"]
+    hits: dict[tuple[str, str], set[int]] = {}
+    for draft in table(any_store, "rubric_drafts"):
+        mine = [row for row in matches if row["matching_id"] == matchings.get(draft["draft_id"])]
+        if draft["status"] == "scored" and draft["task_id"] in gold and len(mine) == sets.get(draft["rubric_id"], 0):
+            hits[draft["writer_id"], draft["task_id"]] = {row["gold_rule"] for row in mine} - {None}
+    both = [task for task in gold if (first, task) in hits and (second, task) in hits]
+    assert any(not hits[first, task] for task in both), "a task without any rule or hit counts, too"
+    gained = [len(hits[first, task] - hits[second, task]) for task in both]
+    lost = [len(hits[second, task] - hits[first, task]) for task in both]
+    d, n = [g - m for g, m in zip(gained, lost, strict=True)], [gold[task] for task in both]
+    assert tuple(found) == (
+        *(sum(gained), sum(lost), len(both), sum(n), sum(d)),
+        *(sum(x * x for x in d), sum(x * y for x, y in zip(d, n, strict=True)), sum(y * y for y in n)),
+    )
+    swapped = found._replace(only_first=found.only_second, only_second=found.only_first, d=-found.d, dn=-found.dn)
+    assert turned == swapped
+
+
+def test_writers_without_a_common_task_differ_in_nothing(any_store: Store) -> None:
+    audit = store_pairs(any_store, [pair_of("t1", "A", GOLD), pair_of("t2", "A", GOLD)])
+    other = WRITER.model_copy(update={"model": "other", "label": "other"})
+    store_drafts(any_store, audit, WRITER, [Draft("t1", OWN, {"matcher": [1, None]}), Draft("t2", None)])
+    store_drafts(any_store, audit, other, [Draft("t2", OWN, {"matcher": [1, 2]})])
+    ids = map(judge_fingerprint, (MATCHER, WRITER, other))
+    with any_store.read() as connection:
+        assert rubric_counts.recall_difference(connection, audit, *ids) == (0,) * 8
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -230,7 +290,8 @@ def inverted(store: Store, own: list[Said], human: list[Said], matched: list[int
     own_id, human_id = store_verdicts(store, audit, with_own(), own), store_verdicts(store, audit, HUMAN, human)
     with store.read() as connection:
         reduce_audit(connection, audit)
-        ruling_counts.hold_judged(connection, [own_id, human_id], [])
+        ruling_counts.hold_judged(connection, audit, [own_id, human_id], [])
+        assert ruling_counts.own_pairs(connection, audit, own_id) == (1, 1)
         conditions = Conditions(own_id, human_id, judge_fingerprint(WRITER), judge_fingerprint(MATCHER))
         ruling_counts.hold_losers(connection, audit, conditions)
         found = ruling_counts.inversions(connection)
@@ -293,7 +354,8 @@ def test_tasks_without_high_level_rules_show_no_inversion(store: Store) -> None:
     human_id = store_verdicts(store, audit, HUMAN, [Said("t1", "A", "AB", {1: (True, False)})])
     with store.read() as connection:
         reduce_audit(connection, audit)
-        ruling_counts.hold_judged(connection, [own_id, human_id], [])
+        ruling_counts.hold_judged(connection, audit, [own_id, human_id], [])
+        assert ruling_counts.own_pairs(connection, audit, own_id) == (1, 0)
         conditions = Conditions(own_id, human_id, judge_fingerprint(WRITER), judge_fingerprint(MATCHER))
         ruling_counts.hold_losers(connection, audit, conditions)
         assert ruling_counts.inversions(connection) == (Sums(*[0] * 6), Sums(*[0] * 6), 0)
@@ -334,3 +396,21 @@ def test_disputed_rules_have_the_texts_of_both_answers(any_store: Store) -> None
         assert rubric_counts.disputed_rules(connection, twice.first_id, twice.second_id, []) == []
     texts = (GOLD[1].text, None) if by_id[twice.first_id] == MATCHER else (None, GOLD[1].text)
     assert rule == (twice.draft_id, "two", *texts)
+
+
+@pytest.mark.parametrize(
+    ("reason", "counts"), [("parse_error", 1), ("conflict", 1), ("refused", 1), *[(r, 0) for r in NO_REPLY]]
+)
+def test_officially_what_cannot_be_read_is_wrong_and_what_nobody_answered_counts_for_nothing(
+    any_store: Store, reason: UnscoredReason, counts: int
+) -> None:
+    judge = JUDGE.model_copy(update={"label": "forced"})
+    silent = verdict(None, "AB", judge=judge, unscored_reason=reason)
+    with any_store.write() as connection:
+        audit = ensure_audit(connection, "official")
+        ingest(connection, audit, "rows", [pair("p1", None, None, silent, gold=[label("A")])])
+    with any_store.read() as connection:
+        reduce_audit(connection, audit)
+        ruling_counts.hold_judged(connection, audit, [], [judge_fingerprint(judge)])
+        (found,) = ruling_counts.verdict_counts(connection).values()
+    assert (found.pairs, found.unscored, found.accuracy.n, found.accuracy.k) == (1, 1, counts, 0)

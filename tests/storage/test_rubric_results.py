@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import event, text
 
 from builders import JUDGE, episode, lone
 from misjudge_storage import run_progress, tables
@@ -123,9 +124,9 @@ def test_a_generated_rubric_is_a_result_that_others_wait_for(any_store: Store) -
     ]
     draft = ask(any_store, stored_drafts, list(run.drafts))[run.drafts[0]]
     assert (draft.status, draft.rubric_id) == ("scored", rubric_id(WRITTEN))
-    columns = "writer_id, task_id, repeat, unscored_reason, written, duplicates, left_out, split, compound, log_id"
+    columns = "writer_id, task_id, unscored_reason, written, duplicates, left_out, split, compound, log_id"
     assert found(any_store, f"SELECT {columns} FROM rubric_drafts") == [
-        (run.writer_id, "t0", 0, None, 5, 1, 1, 0, 1, "log_1")
+        (run.writer_id, "t0", None, 5, 1, 1, 0, 1, "log_1")
     ]
     assert [cell.draft_id for cell in ask(any_store, pending, run.run_id, 0, 9)] == [run.drafts[0], None]
 
@@ -156,6 +157,22 @@ def test_a_draft_that_was_stored_first_stays_with_its_matching(any_store: Store)
     ]
 
 
+def test_results_that_come_together_take_a_statement_a_table_and_parents_go_first(any_store: Store) -> None:
+    run = rubric_run(any_store)
+    lease = claimed(any_store, run)
+    into: list[str] = []
+
+    def seen(*told: Any) -> None:
+        into.extend(re.findall(r"^INSERT INTO (\w+)", told[2]))
+
+    event.listen(any_store.engine, "before_cursor_execute", seen)
+    put(any_store, lease, matched(run), unwritten(run), written(run))
+    event.remove(any_store.engine, "before_cursor_execute", seen)
+    assert sorted(into) == sorted({f"rubric_{name}" for name in ("sets", "rules", "drafts", "matchings", "matches")})
+    assert ask(any_store, run_progress.progress, run.run_id) == Progress(3, 3)
+    assert found(any_store, "SELECT COUNT(*) FROM rubric_matches") == [(3,)]
+
+
 def test_an_owner_without_its_lease_stores_no_rubric(any_store: Store) -> None:
     run = rubric_run(any_store)
     slept = claimed(any_store, run)._replace(epoch=0)
@@ -174,9 +191,6 @@ def test_what_a_cell_was_answered_and_what_it_cost_its_task_is_known(any_store: 
     with any_store.write() as connection:
         insert_new(connection, tables.JudgeLog, [answered, lost, writing, elsewhere])
     assert ask(any_store, run_progress.spent_by_task, run.run_id) == {"t0": 2.0, "t1": 1.0}
-    assert ask(any_store, run_progress.has_answered, run.run_id, run.matcher_id) is True
-    assert ask(any_store, run_progress.has_answered, run.run_id, run.writer_id) is False
-    assert ask(any_store, run_progress.has_answered, "run_other", run.matcher_id) is False
     assert ask(any_store, earlier_replies, run.matching) == {
         "k": StoredCall(answered["log_id"], "k", "{}", None, None, None)
     }

@@ -6,10 +6,9 @@ from builders import JUDGE, episode, lone, pair, verdict
 from misjudge_storage import rows, tables
 from misjudge_storage.engine import Store
 from misjudge_storage.ingest import ensure_audit, ensure_judge, ingest, insert_new
-from misjudge_storage.rubric_results import AppliedRubric, RuledRule, applied_rubrics, written_rubrics
-from misjudge_storage.rubric_rows import DraftCounts, draft_row
-from misjudge_storage.rubric_subjects import TaskSubject, audits_with_gold_rules, task_subjects
-from misjudge_storage.ruling_rows import rule_verdict_row, ruling_row
+from misjudge_storage.rubric_details import AppliedRubric, RuledRule, applied_rubrics, written_rubrics
+from misjudge_storage.rubric_records import TaskSubject, audits_with_gold_rules, task_subjects
+from misjudge_storage.rubric_rows import DraftCounts, draft_row, rule_verdict_row, ruling_row
 from misjudge_storage.types import Rule
 
 RULES = (Rule(text="Is it short?", hard=True), Rule(text="Is it feasible?", high_level=True))
@@ -17,17 +16,19 @@ RULES = (Rule(text="Is it short?", hard=True), Rule(text="Is it feasible?", high
 
 def test_tasks_say_whether_they_have_an_instruction_and_which_gold_rules(any_store: Store) -> None:
     blank = lone(episode("x", task="blank"), prompt=" \t\n")
+    wide = lone(episode("x", task="wide"), line=4, prompt="\u3000\u00a0\u2028")
     plain = lone(episode("x", task="plain"), line=2)
     ruled = lone(episode("x", task="ruled"), line=3).model_copy(update={"rubric": RULES})
     with any_store.write() as connection:
         audit = ensure_audit(connection, "a")
-        ingest(connection, audit, "file", [ruled, plain, blank])
+        ingest(connection, audit, "file", [ruled, plain, blank, wide])
         ingest(connection, ensure_audit(connection, "b"), "file", [plain])
     with any_store.read() as connection:
         assert task_subjects(connection, audit) == [
             TaskSubject("blank", False, None),
             TaskSubject("plain", True, None),
             TaskSubject("ruled", True, rows.rubric_id(RULES)),
+            TaskSubject("wide", False, None),
         ]
         assert audits_with_gold_rules(connection) == ["a"]
 

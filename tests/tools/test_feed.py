@@ -18,6 +18,7 @@ from misjudge_storage.judging_records import StoredReply, store_results
 from misjudge_storage.run_records import PlannedCell
 from misjudge_tools.judging.prompts import RenderedPrompt
 from misjudge_tools.judging.showing import Shown
+from misjudge_tools.rubrics.plan import GENERATE, MATCH
 from misjudge_tools.runs.feed import CHUNK, Feed, Work
 from misjudge_tools.runs.run_session import RunSession
 from rollout_builders import RolloutRun, claimed, episode_made, rollout_run
@@ -34,7 +35,7 @@ class Shows(RunSession):
         self._run = run
 
     def task_of(self, cell: PlannedCell) -> str:
-        return self._run.places[cell.cell_id][1]
+        return cell.task_id or self._run.places[cell.cell_id][1]
 
     def show(self, cells: Sequence[PlannedCell]) -> dict[str, Shown]:
         word = RenderedPrompt("", "word")
@@ -146,6 +147,24 @@ async def test_cells_that_come_while_the_end_of_the_plan_is_read_are_given_out(s
     assert work is not None and work.cell.cell_id == late.cell_id
 
 
-def add(store: Store, run: RolloutRun, cell: PlannedCell) -> None:
+async def test_however_many_cells_waited_they_keep_the_order_of_the_plan(store: HeldStore) -> None:
+    run = rollout_run(store)
+    matchings = [
+        PlannedCell(f"c{n:03}", MATCH, "m", None, None, None, 0, task_id="t0", draft_id="d") for n in range(CHUNK + 50)
+    ]
+    add(store, run, PlannedCell("d", GENERATE, "w", None, None, None, 0, task_id="t0"), *matchings)
+    feed = feed_of(store, run)
+    assert [work.cell.kind for work in await taken(feed, 3)] == [GENERATE, "rollout", "rollout"]
+    store.hold.set()
+    first = asyncio.create_task(feed.next())
+    assert await asyncio.to_thread(store.reading.wait, 30)
+    store.hold.clear()
+    feed.arrived({"d"})  # while the rest of what waits for it is read
+    store.release.set()
+    given = [await first, *await taken(feed, len(matchings) - 1)]
+    assert [work and work.cell.cell_id for work in given] == [cell.cell_id for cell in matchings]
+
+
+def add(store: Store, run: RolloutRun, *cells: PlannedCell) -> None:
     with store.write() as connection:
-        assert add_cells(connection, run.run_id, [cell]) == 1
+        assert add_cells(connection, run.run_id, cells) == len(cells)

@@ -21,7 +21,7 @@ import rubricbench_rows
 from misjudge_storage import tables
 from misjudge_storage.errors import BadRecords, Conflict, InvalidInput
 from misjudge_storage.rows import audit_id
-from misjudge_storage.rubric_records import gold_rubrics, rules_of
+from misjudge_storage.rubric_records import gold_of_tasks, rules_of
 from misjudge_storage.types import BadRecord, GoldLabel, Message, Record, Rule
 from misjudge_tools.deps import Deps
 from misjudge_tools.import_records import import_records
@@ -173,6 +173,15 @@ def test_a_rule_that_stands_twice_is_kept_once_where_it_stood_first(tmp_path: Pa
     assert [rule.text for rule in rules] == ["Is it SHORT?", "Is it true?"]
 
 
+def test_a_rule_that_is_hard_or_high_once_is_it_where_it_is_kept(tmp_path: Path) -> None:
+    rules = record(tmp_path, rubrics=["Is it short?", "[hard] is it short", "[high] Is it SHORT?"]).rubric
+    assert rules == (Rule(text="Is it short?", hard=True, high_level=True),)
+
+
+def test_a_rule_may_begin_with_a_number_sign(tmp_path: Path) -> None:
+    assert record(tmp_path, rubrics="# Is it short?").rubric == (Rule(text="# Is it short?"),)
+
+
 def test_500_rules_are_taken_and_501_are_a_bad_record(tmp_path: Path) -> None:
     rules = [f"Does it name number {number}?" for number in range(501)]
     assert len(record(tmp_path, rubrics="\n".join(rules[:500])).rubric) == 500
@@ -266,7 +275,7 @@ async def test_gold_rules_are_stored_with_the_task_and_once_for_many(deps: Deps,
     assert (report.records, report.added["task_rubrics"], report.added["rubric_sets"]) == (3, 2, 1)
     assert report.warnings == ("1 of 3 rows have no gold rules: there is nothing to match there",)
     with deps.store.read() as connection:
-        gold = gold_rubrics(connection, audit_id("a"))
+        gold = gold_of_tasks(connection, audit_id("a"), ["c1", "c2", "c3"])
         assert set(gold) == {"c1", "c2"} and gold["c1"] == gold["c2"]
         assert rules_of(connection, [gold["c1"]])[gold["c1"]] == (
             Rule(text="Does it name a date?"),
@@ -330,7 +339,7 @@ async def test_1147_synthetic_rows_are_imported_with_all_their_rules(deps: Deps,
     found = rows(deps.store, "SELECT subset, COUNT(*) AS number FROM tasks GROUP BY subset")
     assert {row["subset"]: row["number"] for row in found} == wanted
     with deps.store.read() as connection:
-        gold = gold_rubrics(connection, audit_id("a"))
+        gold = gold_of_tasks(connection, audit_id("a"), [row["case_id"] for row in rubricbench_rows.rows()])
         stored = rules_of(connection, list(set(gold.values())))
         labels = tables.table(tables.GoldLabel)
         prefs = {pair: pref for pair, pref in connection.execute(select(labels.c.pair_id, labels.c.pref))}

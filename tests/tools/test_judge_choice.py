@@ -86,6 +86,18 @@ def test_faults_are_planted_by_name() -> None:
     assert judge_fingerprint(judge_of(chosen)) != judge_fingerprint(judge_of(spec(name.replace("qwen", "openai"))))
 
 
+@pytest.mark.parametrize("faults", ["faultless", "seed=0", "noise=0", "hits=1,rule_following=1"])
+def test_a_judge_without_any_fault_is_called_so_and_is_not_the_one_with_the_usual_faults(faults: str) -> None:
+    chosen = spec(f"simulated:{faults}")
+    assert (chosen.planted, label_of(chosen)) == (SimulatedBias(), "simulated:faultless")
+    assert judge_fingerprint(judge_of(chosen)) != judge_fingerprint(judge_of(spec("simulated")))
+    assert judge_fingerprint(judge_of(chosen)) == judge_fingerprint(judge_of(spec(label_of(chosen))))
+
+
+def test_a_simulated_judge_that_names_nothing_is_the_one_with_the_usual_faults() -> None:
+    assert spec("simulated:") == spec("simulated") and label_of(spec("simulated:")) == "simulated"
+
+
 NONE_SUCH = (
     "There is no fault {!r}; there are position, obedience, length, politeness, self_preference, family, noise, "
 )

@@ -12,7 +12,7 @@ from misjudge_storage.ingest import ensure_audit, ingest
 from misjudge_storage.types import Record, Rule, Task
 from misjudge_tools.deps import Deps
 from misjudge_tools.requests import ScoreRubricsRequest
-from misjudge_tools.score_rubrics import score_rubrics
+from misjudge_tools.score_rubrics import rubric_run
 from misjudge_tools.stats.probes import Effect
 from misjudge_tools.stats.rates import Rate
 from misjudge_tools.summary.rubric_values import RubricsSection, WriterRow
@@ -51,9 +51,9 @@ async def matched(deps: Deps, audit: str, writer: Planted, *matchers: str, batch
     writes = f"simulated:hits={writer.hits},invents={writer.invents},seed=5"
     given = {"audit": audit, "action": "match", "writers": [writes], "matchers": list(matchers), "batch": batch}
     request = ScoreRubricsRequest.model_validate(given)
-    found = await score_rubrics(request, deps)
+    found = await rubric_run(request, deps)
     while found.run.state == "running":
-        found = await score_rubrics(request, deps)
+        found = await rubric_run(request, deps)
     assert found.run.state == "done" and found.rubrics is not None
     return found.rubrics
 

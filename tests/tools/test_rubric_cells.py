@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from itertools import count as numbered
 from pathlib import Path
@@ -28,12 +28,13 @@ from misjudge_tools.rubrics.plan import draft_id, with_drafts
 from misjudge_tools.runs.plan import both_orders, pair_cells
 from misjudge_tools.runs.planning import Plan
 from misjudge_tools.runs.reply_warnings import reply_warnings
-from misjudge_tools.runs.rubric_expected import USUAL_RULES
+from misjudge_tools.runs.request_sizes import OF_REPLIES, OF_RUBRICS, USUAL_RUBRIC, USUAL_RULES
 from misjudge_tools.runs.spec import RubricWork
 from operations import Messages, PromptJudge, count, keyed, opened, rows, stored, verdict_text, with_judge
 from rubric_cell_parts import (
     MATCHED,
     WRITTEN,
+    Protocol,
     blocks,
     done,
     dry,
@@ -321,21 +322,60 @@ async def test_a_dry_run_says_what_writing_matching_and_applying_takes_before_an
     async with writing(tmp_path / "s.db", 3, price=PRICE) as (deps, _):
         work = work_of(deps)
         plan = self_judging(deps, work, 3)
-        write, match, apply = dry(deps, plan).plan
+        report = dry(deps, plan)
+        write, match, apply = report.plan
         assert [one.role for one in (write, match, apply)] == ["rubric_generate", "rubric_match", "rubric_apply"]
         assert (write.calls, match.calls, apply.calls) == (3, 3 * USUAL_RULES, 6)
-        assert write.most_cost is not None and write.about_cost is None
-        assert match.most_cost is None and match.about_cost is not None
-        assert apply.most_cost is None and apply.about_cost is not None
+        assert [one.estimated for one in report.plan] == [False, True, False]
+        assert [one.most_cost is None for one in report.plan] == [False, True, True]
+        assert [one.assumes for one in report.plan] == [(OF_RUBRICS,)] * 3
+        assert report.most_cost is None and report.about_cost == total(one.about_cost for one in report.plan)
         await done(deps, plan_of(RubricWork(writers=work.writers), 3))
-        write, match, apply = dry(deps, plan).plan
+        report = dry(deps, plan)
+        write, match, apply = report.plan
         assert (write.calls, match.calls, apply.calls) == (0, 3 * (ASKED_A_TASK - 1), 6)
-        assert write.most_cost == 0
+        assert (write.most_cost, write.about_cost) == (0, 0)
         for one in (match, apply):
-            assert one.about_cost is None and one.most_cost is not None and one.most_cost > one.calls * CALL_USD
+            assert not one.estimated and one.assumes == (OF_REPLIES,)
+            assert one.about_cost is not None and one.calls * CALL_USD < one.about_cost
+            assert one.most_cost is not None and one.about_cost < one.most_cost
+        assert report.most_cost == total(one.most_cost for one in report.plan)
+        assert report.about_cost == total(one.about_cost for one in report.plan)
         batch = dry(deps, plan_of(work_of(deps, "rubric_match_batch"), 3)).plan[1]
-        assert (batch.calls, batch.form) == (3, "rubric_match_batch")
+        assert (batch.calls, batch.form, batch.estimated) == (3, "rubric_match_batch", False)
         assert batch.most_cost is not None and match.most_cost is not None and batch.most_cost < match.most_cost
+
+
+def total(costs: Iterable[float | None]) -> object:
+    """So many USD, all of them known."""
+    return pytest.approx(sum(cost for cost in costs if cost is not None))
+
+
+@pytest.mark.parametrize("protocol", ["rubric_match", "rubric_match_batch"])
+async def test_rubrics_that_are_written_as_usual_cost_what_was_estimated(tmp_path: Path, protocol: Protocol) -> None:
+    def writes(messages: Messages) -> str:
+        return rules_text(*(rule.text for rule in USUAL_RUBRIC))
+
+    async with writing(tmp_path / "s.db", 3, writes, price=PRICE) as (deps, _):
+        work = work_of(deps, protocol)
+        plan = self_judging(deps, work, 3)
+        _, match, apply = dry(deps, plan).plan
+        await done(deps, plan_of(RubricWork(writers=work.writers), 3))
+        _, known, applied = dry(deps, plan).plan
+    assert (match.calls, apply.calls) == (known.calls, applied.calls)
+    assert match.about_cost == pytest.approx(known.about_cost)
+    assert apply.about_cost == pytest.approx(applied.about_cost, rel=0.01)
+    assert match.most_cost is None is apply.most_cost and known.most_cost and applied.most_cost
+
+
+async def test_where_some_rubrics_are_written_and_others_not_the_plan_stays_an_estimate(tmp_path: Path) -> None:
+    async with writing(tmp_path / "s.db", 3, price=PRICE) as (deps, _):
+        work = work_of(deps)
+        await done(deps, plan_of(RubricWork(writers=work.writers), 1))
+        report = dry(deps, self_judging(deps, work, 3))
+    assert [one.calls for one in report.plan] == [2, ASKED_A_TASK - 1 + 2 * USUAL_RULES, 6]
+    assert [one.estimated for one in report.plan] == [False, True, False]
+    assert report.most_cost is None and report.about_cost
 
 
 async def test_a_dry_run_of_a_batch_that_is_not_written_yet_is_one_call_a_task(tmp_path: Path) -> None:
@@ -343,22 +383,30 @@ async def test_a_dry_run_of_a_batch_that_is_not_written_yet_is_one_call_a_task(t
         plan = plan_of(work_of(deps, "rubric_match_batch"), 3)
         assert [one.calls for one in dry(deps, plan).plan] == [3, 3]
         new = [cell._replace(task_id="not stored") for cell in plan.cells]
-        assert [(one.calls, one.most_cost, one.about_cost) for one in dry(deps, plan._replace(cells=new)).plan] == [
-            *((3, None, None), (3, None, None))
+        unknown = dry(deps, plan._replace(cells=new))
+        assert [(one.calls, one.most_cost, one.about_cost, one.assumes) for one in unknown.plan] == [
+            *((3, None, None, ()), (3, None, None, ()))
         ]
+        assert (unknown.most_cost, unknown.about_cost) == (None, None)
         each = plan_of(work_of(deps), 3)
         new = [cell._replace(task_id="not stored") for cell in each.cells]
-        assert [one.calls for one in dry(deps, each._replace(cells=new)).plan] == [3, 3 * USUAL_RULES]
+        unknown = dry(deps, each._replace(cells=new))
+        assert [(one.calls, one.estimated) for one in unknown.plan] == [(3, False), (3 * USUAL_RULES, True)]
 
 
 async def test_a_large_plan_at_a_gateway_that_may_cost_money_needs_a_limit(tmp_path: Path) -> None:
-    async with writing(tmp_path / "s.db", 40) as (deps, server):
+    async with writing(tmp_path / "s.db", 101) as (deps, server):
         plan = plan_of(work_of(deps), 40)
-        with pytest.raises(InvalidInput, match=r"This takes about 280 calls .* max_calls=280"):
+        about = r"This takes about 280 calls .* \(with rubrics of about 6 rules\)\. .* max_calls=280 .* can be resumed\.$"
+        with pytest.raises(InvalidInput, match=about):
             await done(deps, plan, max_calls=None)
         with pytest.raises(InvalidInput, match="max_usd cannot be kept: the price of 'judge-m' is not known"):
             dry(deps, plan, max_usd=1)
         assert server.asked == []
+        work = work_of(deps)
+        await done(deps, plan_of(RubricWork(writers=work.writers), 101))
+        with pytest.raises(InvalidInput, match=r"This takes 303 calls to a gateway .* to see the plan\.$"):
+            await done(deps, plan_of(work, 101), max_calls=None)
 
 
 async def test_judges_that_write_or_match_are_stored_under_their_label_and_form(tmp_path: Path) -> None:

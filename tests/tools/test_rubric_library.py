@@ -39,7 +39,7 @@ def write(path: Path, *lines: object) -> Path:
 
 async def test_rules_are_added_listed_and_shown(deps: Deps, tmp_path: Path) -> None:
     empty = await library(deps, "list")
-    assert empty.rubrics == () and "action=add" in str(empty.next)
+    assert empty.rubrics == () and "action=library, rubrics=[NAME] and gold_rules=[…]" in str(empty.next)
     file = write(tmp_path / "house.txt", "1. [hard] Does the answer name a date?", "2. Is it short?")
     added = await library(deps, "add", rubric="house", path=file)
     assert (added.name, added.rubric_id, added.added) == ("house", rubric_id(DATED), True)
@@ -59,6 +59,26 @@ async def test_rules_are_added_listed_and_shown(deps: Deps, tmp_path: Path) -> N
         (2, "Is it short?", False, False),
     ]
     assert shown.name == "house" and shown.uses == () and shown.marked is None
+
+
+async def test_rules_that_are_given_are_those_of_a_file(deps: Deps, tmp_path: Path) -> None:
+    file = write(tmp_path / "house.txt", "[hard] Does the answer name a date?", "Is it short?")
+    await library(deps, "add", rubric="house", path=file)
+    given = ["[hard] Does the answer name\na date?", "2. Is it short?"]
+    same = await library(deps, "add", rubric="house", rules=given)
+    assert (same.rubric_id, same.added) == (rubric_id(DATED), False)
+    for rules in ([" "], ["x" * 2_001], ["Is it?", ""]):
+        with pytest.raises(InvalidInput):
+            await library(deps, "add", rubric="house", rules=rules)
+    assert (await library(deps, "list")).rubrics[0].versions == 1
+
+
+async def test_rules_that_say_the_same_are_kept_once_and_counted(deps: Deps, tmp_path: Path) -> None:
+    twice = ["Does the answer name a date?", "Is it short?", "[hard] does the answer name a DATE"]
+    added = await library(deps, "add", rubric="house", rules=twice)
+    assert (added.rubric_id, added.duplicates, added.versions[0].rules) == (rubric_id(DATED), 1, 2)
+    same = await library(deps, "add", rubric="house", path=write(tmp_path / "house.txt", *twice))
+    assert (same.rubric_id, same.duplicates, same.added) == (rubric_id(DATED), 1, False)
 
 
 async def test_uses_are_told_by_version_and_marked_where_made_up(deps: Deps) -> None:
@@ -264,8 +284,13 @@ async def test_a_name_that_could_mean_something_else_is_refused(deps: Deps, tmp_
     ("given", "said"),
     [
         ({"action": "show"}, "show needs rubric."),
-        ({"action": "add", "rubric": "x"}, "add needs path."),
-        ({"action": "add"}, "add needs path and rubric."),
+        (
+            {"action": "add", "rubric": "x"},
+            r"add needs a file with rules \(path\), or the rules themselves, and not both.",
+        ),
+        ({"action": "add", "rubric": "x", "path": "y", "rules": ["z"]}, "and not both."),
+        ({"action": "add", "rules": ["z"]}, "add needs rubric."),
+        ({"action": "export", "rubric": "x", "path": "y", "rules": ["z"]}, "export does nothing with rules."),
         ({"action": "export", "path": "x.txt"}, "export needs rubric."),
         ({"action": "diff", "other": "x"}, "diff needs rubric."),
         ({"action": "list", "rubric": "x"}, "list does nothing with rubric. Leave it out."),
@@ -274,7 +299,7 @@ async def test_a_name_that_could_mean_something_else_is_refused(deps: Deps, tmp_
     ],
 )
 async def test_arguments_that_are_missing_or_would_do_nothing_are_told(
-    deps: Deps, given: dict[str, str], said: str
+    deps: Deps, given: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(InvalidInput, match=said):
         await library(deps, **given)

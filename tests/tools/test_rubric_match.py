@@ -17,7 +17,7 @@ from misjudge_storage.types import Rule, UnscoredReason
 from misjudge_tools.gateway.calls import Exchange
 from misjudge_tools.judging.choice import JudgingSpec
 from misjudge_tools.judging.prompts import Language, load_prompt
-from misjudge_tools.rubrics.apply import RULE_TOKENS
+from misjudge_tools.judging.ruling import RULE_TOKENS
 from misjudge_tools.rubrics.match import MatchReading, Question, equal_rules, match_questions, read_matches
 from misjudge_tools.rubrics.rules import numbered, one_line
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given
@@ -10,12 +11,16 @@ from hypothesis import strategies as st
 
 from misjudge_storage.errors import InvalidInput
 from misjudge_storage.types import Rule
+from misjudge_tools.interchange.rubric_files import read_rubric_file, write_rubric_file
+from misjudge_tools.requests import ScoreRubricsRequest
 from misjudge_tools.rubrics.compound import apart
+from misjudge_tools.rubrics.given import given_work
 from misjudge_tools.rubrics.rules import (
     MOST_GENERATED,
     Tidied,
     as_lines,
     cites_response,
+    each_once,
     gold_rules,
     is_high_level,
     normal_form,
@@ -57,9 +62,25 @@ SPLIT = {
         "Does the answer explain the cause?",
         "Does the answer suggest a fix?",
     ],
-    "Does the function take two numbers and also return their sum?": [
+    "Does the function take two numbers and also return the sum?": [
         "Does the function take two numbers?",
-        "Does the function return their sum?",
+        "Does the function return the sum?",
+    ],
+    "Does the answer name a date and state that water boils at 100 degrees?": [
+        "Does the answer name a date?",
+        "Does the answer state that water boils at 100 degrees?",
+    ],
+    "Does the answer avoid all jargon and give an example for those who are new?": [
+        "Does the answer avoid all jargon?",
+        "Does the answer give an example for those who are new?",
+    ],
+    'Does the answer name a date and use the word "it"?': [
+        "Does the answer name a date?",
+        'Does the answer use the word "it"?',
+    ],
+    "Do they list all tables and do they keep the indexes?": [
+        "Do they list all tables?",
+        "Do they keep the indexes?",
     ],
     "Does the answer keep the indexes and explain the cause and give an example?": [
         "Does the answer keep the indexes?",
@@ -80,6 +101,8 @@ SPLIT = {
     "是否完整以及是否准确？": ["是否完整？", "是否准确？"],
     "回答是否给出结论，同时说明理由？": ["回答是否给出结论？", "回答是否说明理由？"],
     "回答是否给出结论，并说明理由？": ["回答是否给出结论？", "回答是否说明理由？"],
+    "回答是否给出结论，并且说明其他理由？": ["回答是否给出结论？", "回答是否说明其他理由？"],
+    "回答是否给出结论，并且列出应该做的事？": ["回答是否给出结论？", "回答是否列出应该做的事？"],
     "回答能否运行；能否处理空输入？": ["回答能否运行？", "回答能否处理空输入？"],
 }
 WHOLE = [
@@ -132,6 +155,30 @@ FLAGGED = [
     "是否说明了系统可以打开文件并且删除该行？",
     "Does the answer 包含标题并且说明原因？",
 ]
+REFERRING = [
+    "Does the answer list three cities and describe them?",
+    "Does the answer list three cities and describe each?",
+    "Does the answer cite two papers and compare the two?",
+    "Does the answer list three cities and does it describe them?",
+    "Does the answer list three cities? Does it describe them?",
+    "Does the answer list three cities and do they lie in France?",
+    "Does the plan name a budget; is its total below 100 dollars?",
+    "Does the script read the file and close it?",
+    "Does the plan include a budget and keep it under 100 dollars?",
+    "Does the response run the query and explain its output?",
+    "Does the function take two numbers and also return their sum?",
+    "Does the answer name a risk and explain this?",
+    "Does the answer name a risk and describe that risk?",
+    "Does the answer name a risk and avoid that risk in each step?",
+    "Does the answer list the steps and give the reasons for those?",
+    "Does the answer keep the indexes and list three cities and describe them?",
+    "回答是否列出三个城市，并且描述它们？",
+    "回答是否列出三个城市，并说明其特点？",
+    "回答是否给出预算，并且说明该预算的来源？",
+    "脚本是否读取文件，并且是否关闭它？",
+    "脚本是否读取文件？是否关闭它？",
+    "脚本是否读取文件，是否说明此文件的用途？",
+]
 
 
 @pytest.mark.parametrize("rule", SPLIT)
@@ -148,7 +195,7 @@ def test_a_list_of_things_and_what_is_quoted_is_one_constraint(rule: str) -> Non
     assert [*apart(rule)] == [(rule, False)]
 
 
-@pytest.mark.parametrize("rule", FLAGGED)
+@pytest.mark.parametrize("rule", [*FLAGGED, *REFERRING])
 def test_what_does_not_come_apart_safely_is_kept_and_told(rule: str) -> None:
     assert [*apart(rule)] == [(rule, True)]
     assert tidy([Rule(text=rule)]) == Tidied((Rule(text=rule, high_level=is_high_level(rule)),), 0, 0, 0, 1)
@@ -355,7 +402,7 @@ def test_marks_in_front_are_read_and_words_tell_the_level_too() -> None:
     ]
 
 
-def test_gold_rules_are_one_line_each_and_never_split_or_dropped() -> None:
+def test_rules_of_a_list_are_one_line_each_and_never_split_or_dropped() -> None:
     written = [
         "Is it valid\nand is it\r\n short?",
         "1. Is it valid?",
@@ -447,70 +494,54 @@ def test_what_lines_cannot_keep_is_told() -> None:
     assert as_lines([]) is None and as_lines([Rule(text="Is it?")] * 501) is None
 
 
-# ---- levels and citations
+def test_rules_that_say_the_same_are_one_with_the_marks_of_both() -> None:
+    written = [
+        Rule(text="Is it short?"),
+        Rule(text="Is it new?", hard=True),
+        Rule(text="is it SHORT", hard=True),
+        Rule(text="Ｉｓ　ｉｔ　ｓｈｏｒｔ？", high_level=True),
+    ]
+    once = each_once(written)
+    assert once == [Rule(text="Is it short?", hard=True, high_level=True), Rule(text="Is it new?", hard=True)]
+    assert each_once(once) == once and each_once([]) == []
 
 
-@pytest.mark.parametrize(
-    ("text", "high"),
-    [
-        ("Does the answer say that converting all cases is impossible?", True),
-        ("Is the plan feasible within a week?", True),
-        ("Does it acknowledge that the conversion cannot be fully automated?", True),
-        ("Does it avoid contradicting itself?", True),
-        ("Is the reasoning logically consistent?", True),
-        ("Does it name the technical limits of the tool?", True),
-        ("Is the conclusion logical?", True),
-        ("Does the answer agree with itself throughout?", True),
-        ("Does it ask whether the design can actually work?", True),
-        ("方案是否可行？", True),
-        ("是否指出该需求无法实现？", True),
-        ("前后是否自相矛盾？", True),
-        ("论证的逻辑是否严密？", True),
-        ("Ｉｓ　ｉｔ　ｆｅａｓｉｂｌｅ？", True),
-        ("Does it list all possible outcomes?", False),
-        ("Is the formatting consistent?", False),
-        ("Does it use a logical operator?", False),
-        ("Does it give a practical example?", False),
-        ("Does it call the search tool?", False),
-        ("是否包含标题？", False),
-        ("业务逻辑写在哪个文件？", False),
-    ],
-)
-def test_rules_of_feasibility_and_logic_are_high_level(text: str, high: bool) -> None:
-    assert is_high_level(text) is high
+@given(st.lists(MARKED, max_size=8))
+def test_no_two_rules_of_a_rubric_have_one_normal_form(written: list[Rule]) -> None:
+    once = each_once(written)
+    forms = [normal_form(rule.text) for rule in once]
+    assert forms == list(dict.fromkeys(normal_form(rule.text) for rule in written))
+    assert any(rule.hard for rule in once) is any(rule.hard for rule in written)
+    assert any(rule.high_level for rule in once) is any(rule.high_level for rule in written)
 
 
-@pytest.mark.parametrize(
-    ("text", "cites"),
-    [
-        ("Does Response A name a date?", True),
-        ("Is response B shorter than response A?", True),
-        ("Is the first response better?", True),
-        ("Is it clearer than the other response?", True),
-        ("Do both responses name it?", True),
-        ("Does Answer B explain why?", True),
-        ("Is Ｒｅｓｐｏｎｓｅ　Ａ complete?", True),
-        ("Is response_a complete?", True),
-        ("Does Assistant A refuse?", True),
-        ("回答A是否完整？", True),
-        ("回答 B 是否更好？", True),
-        ("回复甲是否礼貌？", True),
-        ("第二个回答是否正确？", True),
-        ("两个回答是否一致？", True),
-        ("Is the response a list?", False),
-        ("Does the response name option A?", False),
-        ("Does the response state that the answer is B?", False),
-        ("Is the final answer A?", False),
-        ("Does the model's output equal 2?", False),
-        ("Does the response adapt?", False),
-        ("Does the function output 1?", False),
-        ("是否回答一个问题？", False),
-        ("回答是否选择 A？", False),
-        ("回答是否正确？", False),
-    ],
-)
-def test_a_rule_that_names_one_of_two_responses_is_told(text: str, cites: bool) -> None:
-    assert cites_response(text) is cites
+def test_the_gold_rules_of_a_request_are_each_there_once() -> None:
+    request = ScoreRubricsRequest(
+        action="match", audit="a", task_prompt="Write.", gold_rules=["Is it short?", "[hard] is it SHORT", "Is it new?"]
+    )
+    record = given_work(request)
+    assert record is not None and record.rubric == (Rule(text="Is it short?", hard=True), Rule(text="Is it new?"))
+
+
+def test_a_line_of_a_text_file_that_begins_with_a_number_sign_is_a_comment(tmp_path: Path) -> None:
+    file = tmp_path / "rules.txt"
+    file.write_text(
+        "# House rules\nIs it short?\n  # [hard] Is it old?\n- # is a heading\nUses #1?\n", encoding="utf-8"
+    )
+    rules = [Rule(text="Is it short?"), Rule(text="# is a heading"), Rule(text="Uses #1?")]
+    assert read_rubric_file(file) == rules
+    write_rubric_file(tmp_path / "again.txt", rules)
+    assert read_rubric_file(tmp_path / "again.txt") == rules
+    file.write_text("# House rules\n", encoding="utf-8")
+    with pytest.raises(InvalidInput, match="There is no rule in it"):
+        read_rubric_file(file)
+
+
+def test_elsewhere_a_number_sign_begins_a_rule(tmp_path: Path) -> None:
+    assert rules_in("# Is it short?") == gold_rules(["# Is it short?"]) == [Rule(text="# Is it short?")]
+    file = tmp_path / "rules.jsonl"
+    file.write_text('{"rule": "# Is it short?"}\n', encoding="utf-8")
+    assert read_rubric_file(file) == [Rule(text="# Is it short?")]
 
 
 def test_text_is_made_one_line_that_can_be_stored() -> None:

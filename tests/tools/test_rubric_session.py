@@ -12,7 +12,7 @@ import pytest
 
 from loopback import LoopbackServer, VirtualClock, completion
 from misjudge_storage import judging_records
-from misjudge_storage.errors import InvalidInput, NotFound
+from misjudge_storage.errors import InvalidInput, NotFound, RequestRefused
 from misjudge_storage.ingest import ensure_judge
 from misjudge_storage.judging_records import store_results
 from misjudge_storage.run_records import PlannedCell
@@ -312,30 +312,34 @@ async def test_a_call_that_is_refused_for_its_content_leaves_its_rule_unscored(t
     async with at_loopback(tmp_path) as (server, asked, (draft, match)):
         server.enqueue(completion(rules_text(*WRITTEN)))
         server.enqueue(completion(match_text(1)))
-        server.enqueue(NO, status=400)
         server.enqueue(completion(None, finish_reason="content_filter"))
+        server.enqueue(completion(match_text(3)))
         await asked.ask(draft)
         judged = await asked.ask(match)
         assert (judged.lost, judged.readable, matching_of(asked)) == (None, True, ("scored", None))
-        assert [row[3] for row in matches_of(asked)] == [None, None, "provider_error", "refused"]
+        assert [row[3] for row in matches_of(asked)] == [None, None, "refused", None]
         assert all(row["log_id"] for row in rows(asked.deps.store, "SELECT log_id FROM rubric_matches WHERE rule > 2"))
 
 
-async def test_a_model_that_refuses_its_first_request_may_be_asked_wrongly_but_not_one_that_took_others(
-    tmp_path: Path,
-) -> None:
-    async with at_loopback(tmp_path, records=list(rubric_records(2))) as (server, asked, (first, _)):
+async def test_a_request_that_is_refused_is_asked_again_whatever_the_model_took_before(tmp_path: Path) -> None:
+    async with at_loopback(tmp_path, records=list(rubric_records(2))) as (server, asked, (first, match)):
         (second, _) = cells_of(work_of(asked.deps), tasks_of(2)[1:])
-        server.enqueue(NO, status=400)
-        lost = await asked.ask(first)
-        assert lost.lost is not None and rows(asked.deps.store, DRAFTS) == []
-        server.enqueue(completion(rules_text(WRITTEN[0])))
-        server.enqueue(NO, status=400)
+        server.enqueue(completion(rules_text(*WRITTEN)))
         assert (await asked.ask(second)).lost is None
-        again = await asked.ask(first)
-        assert (again.lost, again.readable) == (None, None)
-        kept = {row["draft_id"]: row["unscored_reason"] for row in rows(asked.deps.store, DRAFTS)}
-        assert kept == {first.cell_id: "provider_error", second.cell_id: None}
+        server.enqueue(NO, status=400)
+        assert isinstance((await asked.ask(first)).lost, RequestRefused)
+        assert [row["draft_id"] for row in rows(asked.deps.store, DRAFTS)] == [second.cell_id]
+        server.enqueue(completion(rules_text(*WRITTEN)))
+        assert (await asked.ask(first)).lost is None
+        server.enqueue(completion(match_text(1)))
+        server.enqueue(NO, status=400)
+        assert isinstance((await asked.ask(match)).lost, RequestRefused)
+        assert rows(asked.deps.store, "SELECT * FROM rubric_matchings") == []
+        server.enqueue(completion(match_text(None)))
+        server.enqueue(completion(match_text(3)))
+        before = len(server.requests)
+        assert (await asked.ask(match)).lost is None
+        assert len(server.requests) == before + 2, "the answer to the first rule was kept"
 
 
 @pytest.mark.parametrize("protocol", ["rubric_match", "rubric_match_batch"])

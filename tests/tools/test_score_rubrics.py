@@ -21,7 +21,7 @@ from misjudge_tools.profiles import Profile, PromptText
 from misjudge_tools.requests import JudgeRequest, ScoreRubricsRequest, SummarizeRequest
 from misjudge_tools.results import MARK
 from misjudge_tools.rubrics.results import RubricsResult
-from misjudge_tools.score_rubrics import only_audit_with_gold_rules, score_rubrics
+from misjudge_tools.score_rubrics import only_audit_with_gold_rules, rubric_run
 from misjudge_tools.summarize_audit import summarize_audit
 from operations import NOWHERE, PromptJudge, count, dump, keyed, opened, pair_records, rows, stored
 from rubric_cell_parts import GOLD, MATCHED, WRITTEN, rubric_records, writes_and_matches
@@ -41,7 +41,7 @@ async def asked(tmp_path: Path) -> AsyncIterator[tuple[Deps, PromptJudge]]:
 
 
 async def score(deps: Deps, **values: Any) -> RubricsResult:
-    return await score_rubrics(ScoreRubricsRequest.model_validate({"audit": "a", **values}), deps)
+    return await rubric_run(ScoreRubricsRequest.model_validate({"audit": "a", **values}), deps)
 
 
 async def refused(deps: Deps, **values: Any) -> str:
@@ -101,6 +101,22 @@ async def test_matching_by_batch_takes_a_call_a_task(asked: tuple[Deps, PromptJu
     stored(deps.store, rubric_records(2))
     found = await score(deps, action="match", batch=True)
     assert found.run.state == "done" and len(server.asked) == 4
+
+
+async def test_both_ways_of_matching_are_two_matchers_that_check_each_other(asked: tuple[Deps, PromptJudge]) -> None:
+    deps, _ = asked
+    stored(deps.store, rubric_records(2))
+    each, batch = [await score(deps, action="match", batch=batch) for batch in (False, True)]
+    assert (each.matchers, batch.matchers) == (("judge-m",), ("judge-m+batch",))
+    found = (await summarize_audit(SummarizeRequest(audit="a", sections=["rubrics"]), deps)).rubrics
+    assert found is not None
+    assert sorted((row.writer, row.matcher) for row in found.writers) == [
+        ("judge-m", "judge-m"),
+        ("judge-m", "judge-m+batch"),
+    ]
+    (check,) = found.checks
+    assert {check.first, check.second} == {"judge-m", "judge-m+batch"}
+    assert (check.agreement.k, check.agreement.n, check.disputed) == (6, 6, 0)
 
 
 async def test_applying_gives_each_rule_a_verdict_beside_that_on_the_pair(deps: Deps) -> None:
@@ -304,8 +320,11 @@ async def test_an_audit_without_transcripts_or_tasks_says_so(deps: Deps) -> None
 
 
 NEEDLESS: list[tuple[dict[str, Any], str]] = [
-    ({"action": "match", "rubrics": ["human"]}, "rubrics says something of apply, and the action is match. Leave it"),
-    ({"rubrics": ["human"]}, "rubrics says something of apply, and the action is gap."),
+    (
+        {"action": "match", "rubrics": ["human"]},
+        "rubrics says something of apply, library, and the action is match. Leave it",
+    ),
+    ({"rubrics": ["human"]}, "rubrics says something of apply, library, and the action is gap."),
     ({"form": "rubric"}, "form says something of apply, and the action is gap."),
     ({"action": "generate", "official": True}, "official says something of apply, gap, and the action is generate."),
     ({"action": "generate", "matchers": ["local"]}, "matchers says something of match, gap"),
@@ -365,6 +384,15 @@ async def test_what_does_not_go_together_is_one_sentence_before_anything_is_stor
 ) -> None:
     stored(deps.store, rubric_records(1))
     assert told in await refused(deps, **given)
+
+
+async def test_a_task_given_here_is_stored_in_no_audit_that_is_not_named(deps: Deps) -> None:
+    stored(deps.store, rubric_records(1))
+    before = dump(deps.store)
+    request = ScoreRubricsRequest(action="generate", judge="simulated", task_prompt="Do it.")
+    with pytest.raises(InvalidInput, match=r"A task that is given here is stored in an audit\. Name it: audit=NAME"):
+        await rubric_run(request, deps)
+    assert dump(deps.store) == before
 
 
 async def test_a_rubric_of_the_library_under_two_names_is_applied_once(deps: Deps) -> None:
@@ -461,6 +489,8 @@ async def test_the_only_audit_with_gold_rules_is_the_one_that_is_meant(deps: Dep
         only_audit_with_gold_rules(deps.store)
     stored(deps.store, rubric_records(1), "one")
     assert only_audit_with_gold_rules(deps.store) == "one"
+    request = ScoreRubricsRequest(action="generate", judge="simulated")
+    assert (await rubric_run(request, deps)).run.audit == "one"
     stored(deps.store, rubric_records(1), "two")
     with pytest.raises(InvalidInput, match=r"Several audits hold gold rules; name one: two, one\."):
         only_audit_with_gold_rules(deps.store)
@@ -480,6 +510,14 @@ async def test_a_prompt_of_the_call_is_used_where_it_fits(tmp_path: Path, shows_
             return
         found = await score(deps, judge="simulated", prompt=str(prompt))
         assert found.judges == ("simulated", "simulated+mine+rules:self", "simulated+mine+rules:human")
+        (unlike,) = [warning for warning in found.warnings if "more than the rules" in warning]
+        assert unlike.startswith(
+            "Without rules simulated is asked with the prompt judge_pair.en.v1, with rules with mine"
+        )
+        alike = await score(deps, action="apply", rubrics=["self", "human"], judge="simulated", prompt=str(prompt))
+        assert not [warning for warning in alike.warnings if "more than the rules" in warning]
+        shipped = await score(deps, judge="simulated")
+        assert not [warning for warning in shipped.warnings if "more than the rules" in warning]
 
 
 async def test_a_profile_whose_prompt_shows_no_rules_is_asked_with_the_shipped_one_where_there_are_any(
@@ -497,7 +535,12 @@ async def test_a_profile_whose_prompt_shows_no_rules_is_asked_with_the_shipped_o
         models = models.model_copy(update={"profiles": {"strict": own}})
         async with opened(tmp_path / "m.db", models) as deps:
             stored(deps.store, rubric_records(1))
-            await score(deps, action="apply", rubrics=["none", "human"], judge="strict")
+            found = await score(deps, action="apply", rubrics=["none", "human"], judge="strict")
+            assert [warning for warning in found.warnings if "more than the rules" in warning] == [
+                "Without rules strict is asked with the prompt strict, with rules with judge_pair_rubric.en.v1: what "
+                "differs between them is more than the rules. Go by human against self, or ask without prompts of your "
+                "own."
+            ]
             judges = rows(deps.store, "SELECT label, prompt_version, params FROM judges ORDER BY label")
     assert [(one["label"], one["prompt_version"]) for one in judges] == [
         ("strict", "strict"),

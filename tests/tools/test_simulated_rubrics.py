@@ -33,9 +33,7 @@ from misjudge_tools.gateway.simulated_bias import (
     facts_of,
     inventions,
     odds,
-    odds_with_rules,
     satisfies,
-    untied_odds,
 )
 from misjudge_tools.gateway.simulated_judge import simulated_reply
 from misjudge_tools.gateway.simulated_rubrics import numbered_rules
@@ -47,6 +45,7 @@ from misjudge_tools.profiles import ModelSettings
 from misjudge_tools.rubrics.generate import DraftReading, generate_call, read_draft, task_block
 from misjudge_tools.rubrics.match import MatchReading, match_questions, read_matches
 from misjudge_tools.rubrics.rules import LONGEST, cites_response, normal_form, numbered
+from rubric_odds import odds_with_rules, untied_odds
 
 MODEL = "simulated-judge"
 MARK = "0123456789abcdef"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,15 +14,21 @@ from sqlalchemy import text
 from builders import episode, label, pair
 from misjudge_storage.engine import Store, open_store
 from misjudge_storage.errors import NotFound
-from misjudge_storage.rows import judge_fingerprint
-from misjudge_storage.rubric_counts import Actor
 from misjudge_storage.rubric_rows import DraftCounts
-from misjudge_storage.types import Judge
+from misjudge_storage.types import NO_REPLY
 from misjudge_tools.requests import SummarizeRequest
 from misjudge_tools.results import MARK_IN_PART
+from misjudge_tools.stats.probes import Differences, paired_effect, paired_sums
 from misjudge_tools.summarize_audit import summarize
-from misjudge_tools.summary.rubric_conditions import compared, conditions
-from misjudge_tools.summary.rubric_values import AccuracyRow, GapRow, RubricsSection, WriterRow, WriterScores
+from misjudge_tools.summary.rubric_values import (
+    AccuracyRow,
+    GapRow,
+    InversionRow,
+    RubricsSection,
+    WriterDifference,
+    WriterRow,
+    WriterScores,
+)
 from misjudge_tools.summary.rubrics import NO_RUBRICS, NOTHING_YET, rubrics_section
 from misjudge_tools.summary.values import AuditSummary
 from rubric_store import (
@@ -89,13 +94,11 @@ def test_three_rules_on_tools_hit_none_of_three_on_feasibility(store: Store) -> 
     assert (row.writer, row.matcher, row.samples) == ("writer", "matcher", 1)
     assert (row.recall.rate, row.hallucination_rate.rate, row.structural_f1.value) == (0, 1, 0)
     assert (row.matched_gold, row.total_gold, row.total_generated) == (0, 3, 3)
-    distrust, few = found.advice
-    assert distrust == (
-        "Do not trust rules that writer writes: recall 0.0 % (0 of 3, 95 % 0–100 %), 1 sample, matched by matcher, is "
-        "below 0.5. Judge with human rules or a rubric of the library instead, try another writer, and review the gold "
-        "rules that nothing hits."
+    assert found.advice == (
+        "Do not trust rules that writer writes yet: recall 0.0 % (0 of 3, 95 % 0–100 %), 1 sample, matched by matcher, "
+        "is below 0.5, but its interval spans 0.5. At least 19 more samples would be needed to tell (samples=20, "
+        "--samples 20).",
     )
-    assert few.startswith("The recall of writer rests on 1 sample (95 % 0–100 %)") and "--samples 20" in few
 
 
 # Against pandas, from the stored rows
@@ -124,12 +127,18 @@ def test_every_count_is_that_of_pandas_on_the_stored_rows(store: Store, seed: in
         ("official", "self[writer]", "none"),
     }
     for gap in (*found.gaps, *found.gaps_by_domain):
-        check_gap(gap, found, tables)
+        check_gap(gap, tables)
+    assert len(found.writer_differences) == 2
+    for difference in found.writer_differences:
+        check_difference(difference, found, tables)
+    assert len(found.inversions) == 4
+    for inversion in found.inversions:
+        check_inversion(inversion, tables)
     assert found.simulated == ("other writer",)
 
 
 NAMES = (
-    *("rubric_drafts", "rubric_matchings", "rubric_matches", "rubric_sets", "task_rubrics"),
+    *("rubric_drafts", "rubric_matchings", "rubric_matches", "rubric_sets", "rubric_rules", "task_rubrics"),
     *("judges", "tasks", "pairs", "verdicts", "gold_labels"),
 )
 
@@ -159,26 +168,40 @@ class Tables:
         verdicts["gold"] = verdicts["pair_id"].map(gold)
         verdicts["label"] = verdicts["judge_id"].map(judges["label"])
         self.verdicts = verdicts[verdicts["gold"].isin(["A", "B"])]
+        high = found["rubric_rules"].groupby("rubric_id")["high_level"].any()
+        self.high_level = found["task_rubrics"].set_index("task_id")["rubric_id"].map(high).fillna(False).astype(bool)
 
     def writer(self, row: WriterScores) -> pd.DataFrame:
         """The samples of a row, with what its matcher says of each."""
-        mine = self.drafts[self.drafts["writer"] == row.writer]
-        if row.domain is not None:
-            mine = mine[mine["subset"] == row.domain]
-        by = self.matches[self.matches["matcher"] == row.matcher]
+        mine = self.samples(row.writer, row.matcher)
+        return mine if row.domain is None else mine[mine["subset"] == row.domain]
+
+    def samples(self, writer: str, matcher: str | None) -> pd.DataFrame:
+        """The rubrics of a writer, with what this matcher says of each."""
+        mine = self.drafts[self.drafts["writer"] == writer]
+        by = self.matches[self.matches["matcher"] == matcher]
         hits = by[by["gold_rule"].notna()]
         mine = mine.assign(
             answered=mine["draft_id"].map(by.groupby("draft_id").size()).fillna(0).astype(int),
             matched=mine["draft_id"].map(hits.groupby("draft_id").size()).fillna(0).astype(int),
             hit=mine["draft_id"].map(hits.groupby("draft_id")["gold_rule"].nunique()).fillna(0).astype(int),
         )
-        there = mine["draft_id"].isin(self.matched[self.matched["matcher"] == row.matcher]["draft_id"])
+        there = mine["draft_id"].isin(self.matched[self.matched["matcher"] == matcher]["draft_id"])
         return mine[there | (mine["generated"] == 0)]
 
-    def ended(self, row: AccuracyRow | GapRow, label: str) -> dict[str, str]:
+    def whole(self, row: WriterDifference, writer: str) -> pd.DataFrame:
+        """Task → number of its gold rules and those that are hit, of the samples that recall is known of."""
+        mine = self.samples(writer, row.matcher)
+        mine = mine[(mine["status"] == "scored") & mine["gold"].notna() & (mine["answered"] == mine["generated"])]
+        by = self.matches[(self.matches["matcher"] == row.matcher) & self.matches["gold_rule"].notna()]
+        hits = by.groupby("draft_id")["gold_rule"].agg(set)
+        found = mine.assign(hits=[hits.get(draft_id, set()) for draft_id in mine["draft_id"]])
+        return found.set_index("task_id")[["gold", "hits"]]
+
+    def ended(self, row: AccuracyRow | GapRow | InversionRow, label: str) -> dict[str, str]:
         """Pair → how it ended for this judge, in the domain of the row."""
         mine = self.verdicts[self.verdicts["label"] == label]
-        if row.domain is not None:
+        if not isinstance(row, InversionRow) and row.domain is not None:
             mine = mine[mine["subset"] == row.domain]
         return {str(pair): ending(rows, row.protocol) for pair, rows in mine.groupby("pair_id")}
 
@@ -187,7 +210,10 @@ def ending(rows: pd.DataFrame, protocol: str) -> str:
     gold = rows["gold"].iloc[0]
     if protocol == "official":
         (winner,) = rows[rows["order_shown"] == "AB"]["winner"]
-        return "unscored" if pd.isna(winner) else "right" if winner == gold else "tie" if winner == "tie" else "wrong"
+        if pd.isna(winner):
+            silent = rows["unscored_reason"].isin(NO_REPLY).all()
+            return "silent" if silent else "unscored"
+        return "right" if winner == gold else "tie" if winner == "tie" else "wrong"
     if rows["winner"].isna().any():
         return "unscored"
     sides = set(rows["winner"]) - {"tie"}
@@ -235,27 +261,52 @@ def check_writer(row: WriterRow, mine: pd.DataFrame) -> None:
 
 def check_accuracy(row: AccuracyRow, tables: Tables) -> None:
     ended = [*tables.ended(row, row.label).values()]
-    for name in ("right", "wrong", "tie", "inconsistent", "unscored"):
+    for name in ("right", "wrong", "tie", "inconsistent"):
         assert getattr(row, name) == ended.count(name), (row.label, name)
-    assert row.pairs == len(ended)
-    counted = row.pairs - (row.unscored if row.protocol == "both_orders" else 0)
+    silent, unscored = ended.count("silent"), ended.count("unscored")
+    assert (row.pairs, row.unscored) == (len(ended), silent + unscored)
+    mine = tables.verdicts[tables.verdicts["label"] == row.label]
+    without = set(mine[mine["unscored_reason"] == "no_rubric"]["pair_id"])
+    found = {pair for pair, how in tables.ended(row, row.label).items() if how in {"silent", "unscored"}}
+    assert row.no_rubric == len(found & without)
+    counted = row.pairs - silent - (unscored if row.protocol == "both_orders" else 0)
     assert row.accuracy.rate == pytest.approx(row.right / counted)
     assert row.decided_accuracy.rate == pytest.approx(row.right / (row.right + row.wrong))
 
 
-def check_gap(gap: GapRow, found: RubricsSection, tables: Tables) -> None:
-    by_source = {(row.protocol, row.source): row.label for row in found.accuracy}
-    first, second = (
-        pd.Series(tables.ended(gap, by_source[gap.protocol, source])) for source in (gap.first, gap.second)
-    )
+def check_gap(gap: GapRow, tables: Tables) -> None:
+    first, second = (pd.Series(tables.ended(gap, label)) for label in (gap.first_label, gap.second_label))
     both = pd.concat({"first": first, "second": second}, axis=1, join="inner")
-    if gap.protocol == "both_orders":
-        both = both[(both != "unscored").all(axis=1)]
+    left_out = ["silent", "unscored"] if gap.protocol == "both_orders" else ["silent"]
+    both = both[~both.isin(left_out).any(axis=1)]
     both = both == "right"
     assert gap.n == len(both)
     assert gap.only_first == (both["first"] & ~both["second"]).sum()
     assert gap.only_second == (both["second"] & ~both["first"]).sum()
     assert gap.difference == pytest.approx(both["first"].mean() - both["second"].mean())
+
+
+def check_difference(row: WriterDifference, found: RubricsSection, tables: Tables) -> None:
+    recall = {scores.writer: scores.recall.rate or 0 for scores in found.writers if scores.matcher == row.matcher}
+    assert [row.best, row.writer] == sorted(recall, key=lambda writer: -recall[writer])
+    writer, best = tables.whole(row, row.writer).add_suffix("_w"), tables.whole(row, row.best).add_suffix("_b")
+    both = writer.join(best, how="inner")
+    only_writer = [len(w - b) for w, b in zip(both["hits_w"], both["hits_b"], strict=True)]
+    only_best = [len(b - w) for w, b in zip(both["hits_w"], both["hits_b"], strict=True)]
+    assert (row.tasks, row.recall_difference.n) == (len(both), both["gold_w"].sum())
+    assert (row.only_writer, row.only_best) == (sum(only_writer), sum(only_best))
+    by_task = zip(both["gold_w"], only_writer, only_best, strict=True)
+    sums = paired_sums(Differences(int(n), writer - best, writer + best) for n, writer, best in by_task)
+    assert row.recall_difference == paired_effect(sums)
+
+
+def check_inversion(row: InversionRow, tables: Tables) -> None:
+    ended = tables.ended(row, row.label)
+    tasks = tables.verdicts.drop_duplicates("pair_id").set_index("pair_id")["task_id"]
+    high = [pair for pair in ended if tables.high_level.get(tasks[pair], default=False)]
+    assert (row.pairs, row.with_high_level) == (len(ended), len(high))
+    assert row.decided == sum(ended[pair] in {"right", "wrong"} for pair in high) == row.inverted.n + row.untold
+    assert row.of_wrong.n <= sum(ended[pair] == "wrong" for pair in high)
 
 
 # Writers and matchers
@@ -434,7 +485,7 @@ def test_matchers_that_were_never_asked_agree_on_nothing(store: Store) -> None:
     store_drafts(store, audit, WRITER, drafts, (MATCHER, SECOND))
     found = section(store)
     assert found.checks[0].agreement.rate is None
-    assert "(rules answered alike: none known)" in found.advice[0]
+    assert "(rules answered alike: none known)" in found.advice[1]
 
 
 def test_own_rules_that_harm_are_told(store: Store) -> None:
@@ -486,61 +537,10 @@ def test_conflicts_are_shares_of_the_rulings_that_say_something(store: Store) ->
     ]
     store_verdicts(store, audit, HUMAN, said)
     (row,) = section(store).conflicts
+    assert row.form == "pairwise"
     assert (row.label, row.source, row.rulings, row.left_out, row.unscored_rules) == (HUMAN.label, "human", 5, 1, 2)
     assert (row.soft_over_hard.k, row.soft_over_hard.n) == (1, 3)
     assert (row.reweighted.k, row.reweighted.n) == (1, 3)
-
-
-# Which judges are one judge
-
-
-def people(*judges: Judge) -> list[Actor]:
-    return [
-        Actor(judge_fingerprint(one), one.label, one.form, one.model, one.params, one.prompt_version, one.simulated)
-        for one in judges
-    ]
-
-
-def test_conditions_of_one_judge_go_together_and_others_are_left_out() -> None:
-    library = actor("judge+rules:strict", rubrics={"kind": "library", "rubric_id": "rub_1"})
-    official = actor("judge+forced", forced=True)
-    single = actor("judge+rules:human", "rubric", rubrics={"kind": "human"})
-    found = conditions(people(PLAIN, HUMAN, with_own(), library, official, single, actor("bystander"), WRITER))
-    assert [(one.judge, one.form, one.source, one.protocol) for one in found] == [
-        ("judge", "pairwise", "none", "both_orders"),
-        ("judge", "pairwise", "human", "both_orders"),
-        ("judge", "pairwise", "self[writer]", "both_orders"),
-        ("judge", "pairwise", "strict", "both_orders"),
-        ("judge", "pairwise", "none", "official"),
-        ("judge", "rubric", "human", "both_orders"),
-    ]
-    assert [(one.source, other.source) for one, other in compared(found)] == [
-        ("human", "self[writer]"),
-        ("human", "none"),
-        ("self[writer]", "none"),
-    ]
-
-
-def test_judges_of_other_parameters_or_another_language_are_not_compared() -> None:
-    warm = actor("judge", temperature=0.7)
-    chinese = PLAIN.model_copy(update={"prompt_version": "judge_pair.zh.v1"})
-    assert compared(conditions(people(HUMAN, warm, chinese))) == []
-    own_prompt = PLAIN.model_copy(update={"prompt_version": "my prompt"})
-    assert len(compared(conditions(people(HUMAN, own_prompt)))) == 1
-    tagged = actor("judge", reply_form={"kind": "tag"})
-    assert len(compared(conditions(people(HUMAN, tagged)))) == 1
-
-
-def test_two_judges_of_one_name_are_told_apart() -> None:
-    warm = HUMAN.model_copy(update={"params": HUMAN.params.replace("1024", "2048"), "label": "judge+rules:human@1"})
-    one, other = conditions(people(HUMAN, warm))
-    assert one.judge == "judge" and re.fullmatch("judge@[0-9a-f]{6}", other.judge)
-
-
-@pytest.mark.parametrize("params", ["", "[]", "no json", '{"rubrics":"mine"}', '{"rubrics":{"kind":"strange"}}'])
-def test_parameters_that_an_imported_judge_states_as_it_likes_do_no_harm(params: str) -> None:
-    strange = PLAIN.model_copy(update={"params": params, "model": "", "origin": "imported"})
-    assert [one.source for one in conditions(people(strange))] == ["none"]
 
 
 # In the summary

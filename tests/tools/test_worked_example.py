@@ -12,7 +12,7 @@ from misjudge_storage.types import Episode, GoldLabel, Message, PairKey, Record,
 from misjudge_tools.deps import Deps
 from misjudge_tools.requests import ScoreRubricsRequest
 from misjudge_tools.rubrics.results import RubricsResult
-from misjudge_tools.score_rubrics import score_rubrics
+from misjudge_tools.score_rubrics import rubric_run
 from operations import Messages, PromptJudge, keyed, opened, stored
 from rubric_cell_parts import blocks
 
@@ -58,7 +58,7 @@ def example() -> Record:
 
 async def gap(deps: Deps) -> RubricsResult:
     given = {"audit": "a", "judge": FOLLOWS, "writers": ["judge-m"], "matchers": ["judge-m"]}
-    return await score_rubrics(ScoreRubricsRequest.model_validate(given), deps)
+    return await rubric_run(ScoreRubricsRequest.model_validate(given), deps)
 
 
 async def test_rules_that_miss_the_point_are_told_and_the_gold_ones_turn_the_verdict(tmp_path: Path) -> None:

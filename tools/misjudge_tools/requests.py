@@ -27,9 +27,12 @@ JudgeName = Annotated[
         min_length=1,
         max_length=200,
         pattern=PLAIN_PATTERN,
-        description="Model, profile, local or simulated. Default: as configured.",
+        description="Model, profile, local or simulated. Default: configured.",
     ),
 ]
+RubricRef = Annotated[str, Field(min_length=1, max_length=400)]
+"""A set of rules: its name in the library, or its id or the start of it."""
+RuleTexts = Annotated[list[str], Field(min_length=1, max_length=500)]
 JudgedForm = Literal["pairwise", "satisfaction", "gate", "proxy"]
 """The forms of judging that need no rubric."""
 Orders = Literal["both", "random", "fixed"]
@@ -77,7 +80,7 @@ class AskingRequest(Limits):
     judge: JudgeName | None = None
     prompt: Annotated[
         str | None,
-        Field(min_length=1, max_length=400, description="File with an own judge prompt."),
+        Field(min_length=1, max_length=400, description="File: own judge prompt."),
     ] = None
     language: Literal["en", "zh"] = "en"
     dry_run: Annotated[bool, Field(description="Only count calls and cost.")] = False
@@ -201,13 +204,18 @@ class ProbeRequest(AskingRequest):
 
 
 class ScoreRubricsRequest(AskingRequest):
-    """Rubrics: write rules from instructions, match them with gold rules, apply them, measure the rubric gap."""
+    """Rubrics: write rules from instructions, match them with gold rules, apply them, measure the rubric gap.
 
+    Left out, `audit` is the only one with gold rules. The library of rubrics belongs to no audit.
+    """
+
+    audit: Annotated[AuditName, Field(description="Default: the only one with gold rules.")] = ""
     action: Annotated[
-        Literal["generate", "match", "apply", "gap"],
+        Literal["generate", "match", "apply", "gap", "library"],
         Field(
             description="generate: write rules for tasks. match: and match them with gold rules. apply: judge by "
-            "rules. gap: all of it, with no, own and human rules."
+            "rules. gap: all of it, with no, own and human rules. library: list it; show rubrics=[REF], or how two "
+            "differ; keep gold_rules as rubrics=[NAME]."
         ),
     ] = "gap"
     samples: Annotated[int | None, Field(ge=1, le=100_000, description="How many. Default: all.")] = None
@@ -220,7 +228,7 @@ class ScoreRubricsRequest(AskingRequest):
     ] = None
     batch: Annotated[bool, Field(description="match: one call a task, not one a rule.")] = False
     rubrics: Annotated[
-        list[str] | None,
+        list[RubricRef] | None,
         Field(min_length=1, max_length=20, description="apply: none, self, human, or a library rubric."),
     ] = None
     form: Annotated[
@@ -229,7 +237,7 @@ class ScoreRubricsRequest(AskingRequest):
     official: Annotated[bool, Field(description="As RubricBench: A first, no ties. Default: both orders.")] = False
     pair_ids: Annotated[list[str] | None, Field(min_length=1)] = None
     task_prompt: Annotated[str | None, Field(min_length=1, description="A task given here.")] = None
-    gold_rules: Annotated[list[str] | None, Field(min_length=1, max_length=500, description="Its gold rules.")] = None
+    gold_rules: Annotated[RuleTexts | None, Field(description="Its gold rules.")] = None
     response_a: Transcript | None = None
     response_b: Transcript | None = None
 
@@ -241,8 +249,8 @@ class RubricLibraryRequest(Request):
         Literal["list", "show", "add", "diff", "export"],
         Field(description="diff: two rubrics, or the last two versions of one name."),
     ] = "list"
-    rubric: Annotated[str | None, Field(min_length=1, max_length=400, description="A name, or an id.")] = None
-    other: Annotated[str | None, Field(min_length=1, max_length=400, description="diff: the later one.")] = None
+    rubric: Annotated[RubricRef | None, Field(description="A name, or an id.")] = None
+    other: Annotated[RubricRef | None, Field(description="diff: the later one.")] = None
     path: Annotated[
         str | None,
         Field(
@@ -251,6 +259,7 @@ class RubricLibraryRequest(Request):
             description="add: file with rules, JSONL or text, one a line. export: a new .jsonl or .txt file.",
         ),
     ] = None
+    rules: Annotated[RuleTexts | None, Field(description="add: the rules themselves, in place of a file.")] = None
 
 
 class SuiteRequest(Request):
@@ -273,7 +282,7 @@ class SummarizeRequest(Request):
         list[str] | None, Field(description="Labels of the judges of the panel. Default: those of most pairs.")
     ] = None
     sections: Annotated[
-        list[str] | None, Field(description="Only these sections, such as misselection or consistency. Default: all.")
+        list[str] | None, Field(description="Only these, as misselection, or parts, as rubrics.writers. Default: all.")
     ] = None
 
 

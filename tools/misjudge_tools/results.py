@@ -66,17 +66,22 @@ class ErrorSeen(Value):
 
 
 class RolePlan(Value):
-    """What a role is going to do: calls at most, and USD, at most or about; None where a price is not known.
+    """What a role is going to do: `calls` at most, or about so many where that is `estimated`, since rubrics are to be
+    matched that are not written yet.
 
-    `form` is that of a judge.
+    `most_cost` is USD with the longest replies and no second tries, None where what is sent is not known beforehand.
+    `about_cost` is USD at four bytes a token and usual replies, without hidden reasoning; `assumes` says what else it
+    takes for given. Both are None where the price is not known. `form` is that of a judge.
     """
 
     role: str
     model: str
     form: AskedForm | None = None
     calls: int
+    estimated: bool = False
     most_cost: float | None = None
     about_cost: float | None = None
+    assumes: tuple[str, ...] = ()
 
 
 class CascadeReport(Value):
@@ -98,7 +103,8 @@ class CascadeReport(Value):
 class RunReport(Value):
     """How a run stands. `unscored` counts its verdicts that could not be read, by reason; `failed` the cells that
     were asked and are without a result; `eta_s` is the time for what is left at the pace of the last minute, in
-    seconds. A running run with a `reason` is paused. `most_cost` is what a planned run may cost at most, in USD.
+    seconds. A running run with a `reason` is paused. `total` counts cells, of which some take several calls.
+    `most_cost` and `about_cost` are those of all roles of a planned run, None where that of one is not known.
 
     `next` is the call that goes on from here, None when there is nothing to do.
     """
@@ -117,6 +123,7 @@ class RunReport(Value):
     limits: dict[str, int | float] = Field(default_factory=dict)
     plan: tuple[RolePlan, ...] = ()
     most_cost: float | None = None
+    about_cost: float | None = None
     eta_s: float | None = None
     unscored: dict[str, int] = Field(default_factory=dict)
     failed: int = 0

@@ -31,6 +31,7 @@ from misjudge_tools.rubrics.library_values import (
     RubricUsed,
     RubricVersion,
 )
+from misjudge_tools.rubrics.rules import each_once, gold_rules
 
 RESERVED: Final = frozenset({"none", "self", "human"})
 """Other sources of rules: no name of the library."""
@@ -38,11 +39,15 @@ LONGEST_NAME: Final = 120
 _NEEDS: Final[Mapping[str, frozenset[str]]] = {
     "list": frozenset(),
     "show": frozenset({"rubric"}),
-    "add": frozenset({"rubric", "path"}),
+    "add": frozenset({"rubric"}),
     "diff": frozenset({"rubric"}),
     "export": frozenset({"rubric", "path"}),
 }
-_TAKES: Final[Mapping[str, frozenset[str]]] = {**_NEEDS, "diff": frozenset({"rubric", "other"})}
+_TAKES: Final[Mapping[str, frozenset[str]]] = {
+    **_NEEDS,
+    "add": frozenset({"rubric", "path", "rules"}),
+    "diff": frozenset({"rubric", "other"}),
+}
 
 
 async def rubric_library(request: RubricLibraryRequest, deps: Deps) -> RubricLibraryResult:
@@ -56,18 +61,21 @@ async def rubric_library(request: RubricLibraryRequest, deps: Deps) -> RubricLib
 
 def _refuse_arguments(request: RubricLibraryRequest) -> None:
     """Raises InvalidInput: an argument that would do nothing misleads."""
-    given = {name for name in ("rubric", "other", "path") if getattr(request, name) is not None}
+    given = {name for name in ("rubric", "other", "path", "rules") if getattr(request, name) is not None}
     missing, idle = sorted(_NEEDS[request.action] - given), sorted(given - _TAKES[request.action])
     if missing:
         raise InvalidInput(f"{request.action} needs {' and '.join(missing)}.")
     if idle:
         raise InvalidInput(f"{request.action} does nothing with {' and '.join(idle)}. Leave it out.")
+    if request.action == "add" and len(given & {"path", "rules"}) != 1:
+        raise InvalidInput("add needs a file with rules (path), or the rules themselves, and not both.")
 
 
 def _carried_out(request: RubricLibraryRequest, deps: Deps) -> RubricLibraryResult:
     match request.action:
         case "add":
-            return _added(request.rubric or "", _allowed(request.path, deps), deps)
+            _refuse_name(request.rubric or "")
+            return _added(request.rubric or "", _given_rules(request, deps), deps)
         case "export":
             return _exported(request.rubric or "", _allowed(request.path, deps), deps)
     with deps.store.read() as connection:
@@ -76,6 +84,13 @@ def _carried_out(request: RubricLibraryRequest, deps: Deps) -> RubricLibraryResu
         if request.action == "diff":
             return _compared(connection, request.rubric or "", request.other)
         return _listed(connection)
+
+
+def _given_rules(request: RubricLibraryRequest, deps: Deps) -> list[Rule]:
+    """The rules in the file or in the request itself. Raises InvalidInput."""
+    if request.rules is not None:
+        return gold_rules(request.rules)
+    return read_rubric_file(_allowed(request.path, deps))
 
 
 def _allowed(path: str | None, deps: Deps) -> Path:
@@ -106,7 +121,10 @@ def _listed(connection: Connection) -> RubricLibraryResult:
                 changed_at=_time(now),
             )
         )
-    first = "Add a file with rules: action=add with rubric=NAME and path=FILE."
+    first = (
+        "Keep rules under a name: score_rubrics with action=library, rubrics=[NAME] and gold_rules=[…], or misjudge "
+        "rubrics library add NAME FILE."
+    )
     return RubricLibraryResult(action="list", rubrics=tuple(rows), next=None if rows else first)
 
 
@@ -142,9 +160,8 @@ def _version(entry: LibraryEntry, verdicts: int) -> RubricVersion:
     )
 
 
-def _added(name: str, path: Path, deps: Deps) -> RubricLibraryResult:
-    _refuse_name(name)
-    rules = read_rubric_file(path)
+def _added(name: str, given: Sequence[Rule], deps: Deps) -> RubricLibraryResult:
+    rules = each_once(given)
     with deps.store.write() as connection:
         before = library.versions(connection, name)
         entry = library.add(connection, name, rules)
@@ -154,6 +171,7 @@ def _added(name: str, path: Path, deps: Deps) -> RubricLibraryResult:
         name=name,
         rubric_id=entry.rubric_id,
         added=entry.version != len(before),
+        duplicates=len(given) - len(rules),
         versions=(_version(entry, verdicts[entry.rubric_id]),),
         rules=_numbered(rules),
         next=f"score_rubrics with action=apply and rubrics=[{name!r}]",

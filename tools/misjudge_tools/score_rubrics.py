@@ -10,14 +10,17 @@ from sqlalchemy import Connection
 from misjudge_storage import judging_records
 from misjudge_storage.engine import Store
 from misjudge_storage.errors import InvalidInput
-from misjudge_storage.rubric_results import AppliedRubric, WrittenRubric, applied_rubrics, written_rubrics
-from misjudge_storage.rubric_subjects import audits_with_gold_rules
+from misjudge_storage.rubric_details import AppliedRubric, WrittenRubric, applied_rubrics, written_rubrics
+from misjudge_storage.rubric_records import audits_with_gold_rules
 from misjudge_tools.deps import Deps
 from misjudge_tools.gateway.ways import asked_at
 from misjudge_tools.judge import stored_label
 from misjudge_tools.judging.choice import JudgingSpec
 from misjudge_tools.requests import ScoreRubricsRequest
 from misjudge_tools.results import RunReport, judged_mark
+from misjudge_tools.rubric_library import rubric_library
+from misjudge_tools.rubrics.arguments import LIBRARY, library_request, refuse_needless
+from misjudge_tools.rubrics.library_values import RubricLibraryResult
 from misjudge_tools.rubrics.own_part import Asked, part_of
 from misjudge_tools.rubrics.plan import GENERATE, MATCH
 from misjudge_tools.rubrics.results import DraftShown, RubricsResult, RuleShown, RuleVerdictShown, RulingShown
@@ -38,11 +41,23 @@ RULINGS_SHOWN = 6
 MOST_NAMED = 5
 
 
-async def score_rubrics(request: ScoreRubricsRequest, deps: Deps) -> RubricsResult:
+async def score_rubrics(request: ScoreRubricsRequest, deps: Deps) -> RubricsResult | RubricLibraryResult:
+    """Look after the library, or do a piece of work (see `rubric_run`). Raises InvalidInput for needless arguments."""
+    if request.action == LIBRARY:
+        refuse_needless(request)
+        return await rubric_library(library_request(request), deps)
+    return await rubric_run(request, deps)
+
+
+async def rubric_run(request: ScoreRubricsRequest, deps: Deps) -> RubricsResult:
     """Write rules for tasks, match them with their gold rules, judge with rules, or all of it to measure the gap.
 
     What is stored is not asked again. Raises MissingKey, NotFound, InvalidInput or Conflict before anything is asked.
     """
+    refuse_needless(request)
+    if not request.audit:
+        audit = await asyncio.to_thread(only_audit_with_gold_rules, deps.store)
+        request = request.model_copy(update={"audit": audit})
     work = await asyncio.to_thread(planned_work, request, deps)
     if request.dry_run:
         run = await asyncio.to_thread(planning.planned_report, deps, OPERATION, request, work.plan)

@@ -21,6 +21,7 @@ from misjudge_tools.summary.counts import AuditCounts, pairs_judged, read_counts
 from misjudge_tools.summary.kinship import shared_warnings, stated_families
 from misjudge_tools.summary.panel_counts import CascadeCounts
 from misjudge_tools.summary.panel_section import escalation_warnings
+from misjudge_tools.summary.rubric_parts import RUBRICS, is_part, only_parts, part_named
 from misjudge_tools.summary.sections import trouble_warnings, unfinished_warnings
 from misjudge_tools.summary.values import AuditSummary, SectionName, Sections
 
@@ -53,7 +54,7 @@ def summarize(request: SummarizeRequest, store: Store, families: Mapping[str, st
             *_cascade_warnings(counts, chosen),
             *_probed_warnings(counts, chosen),
         ),
-        judges=None if chosen or not found else _side_by_side(counts, found, request),
+        judges=None if chosen or not found or _only_rubrics(request) else _side_by_side(counts, found, request),
         **dict(_only(sections, request)),
     )
 
@@ -122,18 +123,26 @@ def _only_probes(request: SummarizeRequest) -> bool:
     return {*(request.sections or ())} == {"probes"}
 
 
+def _only_rubrics(request: SummarizeRequest) -> bool:
+    """Whether nothing is asked for that is said of each judge."""
+    return {RUBRICS if is_part(name) else name for name in request.sections or ()} == {RUBRICS}
+
+
 def _only(sections: Sections, request: SummarizeRequest) -> Sections:
-    """Only the sections asked for; companions such as pass_hat_k_intervals go with theirs."""
+    """Only the sections asked for, or parts of them; companions such as pass_hat_k_intervals go with theirs."""
     if not request.sections:
         return sections
-    wanted = tuple(request.sections)
+    wanted = tuple(RUBRICS if is_part(name) else name for name in request.sections)
+    rubrics = None if sections.rubrics is None else only_parts(sections.rubrics, request.sections)
     sectional = Sections.model_fields.keys() - {"simulated", "provenance", "why"}
     dropped = [name for name in sectional if not any(name == one or name.startswith(f"{one}_") for one in wanted)]
     why = {name: reason for name, reason in sections.why.items() if name.partition(".")[0] in wanted}
-    return sections.model_copy(update={**dict.fromkeys(dropped), "why": why})
+    return sections.model_copy(update={"rubrics": rubrics, **dict.fromkeys(dropped), "why": why})
 
 
 def _refuse_unknown(wanted: Sequence[str]) -> None:
-    unknown = sorted(set(wanted) - set(SECTIONS))
+    for part in filter(is_part, wanted):
+        part_named(part)
+    unknown = sorted({name for name in wanted if not is_part(name)} - set(SECTIONS))
     if unknown:
         raise InvalidInput(f"There is no section {unknown[0]!r}. Sections are: {', '.join(SECTIONS)}.")

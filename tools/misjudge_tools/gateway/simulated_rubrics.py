@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 from misjudge_storage.types import Preference, Rule
 from misjudge_tools.gateway.simulated_bias import Brief, Draw, Facts, SimulatedBias, inventions, uniform
 from misjudge_tools.judging.rule_verdicts import RuleVerdict
-from misjudge_tools.rubrics.apply import pair_ruling, single_ruling
+from misjudge_tools.judging.ruling import pair_ruling, single_ruling
 from misjudge_tools.rubrics.rules import LONGEST, normal_form
 
 _Language = Literal["en", "zh"]

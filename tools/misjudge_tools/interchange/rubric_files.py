@@ -2,7 +2,8 @@
 
 JSONL has one object a line, `{"rule": "Does it …?", "hard": false, "high_level": false}`, and keeps all that a rule
 says; without `hard` it is not, and without `high_level` its words decide. A text file has a rule a line, as RubricBench
-writes them in one text: `[hard]` and `[high]` may stand in front.
+writes them in one text: `[hard]` and `[high]` may stand in front. There, and nowhere else, a line that begins with `#`
+is a comment; `- # …` is a rule.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from secrets import token_hex
 from typing import Any, Final
 
 from misjudge_storage.errors import InvalidInput
-from misjudge_storage.types import RecordError, Rule
+from misjudge_storage.types import RecordError, Rule, is_one_line
 from misjudge_tools.interchange.json_records import is_object, json_object
 from misjudge_tools.interchange.text_files import read_text
-from misjudge_tools.rubrics.rules import LONGEST, MOST_RULES, as_lines, is_high_level, one_line, rules_in
+from misjudge_tools.rubrics.rules import COMMENT, LONGEST, MOST_RULES, as_lines, is_high_level, one_line, rules_in
 
 LIMIT_BYTES: Final = 13_000_000
 """More than the longest rubric takes, each character of it escaped."""
@@ -32,7 +33,7 @@ def read_rubric_file(path: Path) -> list[Rule]:
     text = read_text(path, path.name, LIMIT_BYTES)
     lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if path.suffix.lower() != JSONL and not (lines and is_object(lines[0][1])):
-        return rules_in(text)
+        return rules_in("\n".join(line for line in text.splitlines() if not line.lstrip().startswith(COMMENT)))
     if not 0 < len(lines) <= MOST_RULES:
         raise InvalidInput(f"{path.name} has {len(lines):,} rules, and a rubric has 1 to {MOST_RULES}.")
     return [_rule(line, f"{path.name}, line {number}") for number, line in lines]
@@ -47,15 +48,11 @@ def _rule(line: str, where: str) -> Rule:
     if unknown:
         raise InvalidInput(f"{where} has a field {unknown[0][:40]!r}. There are {', '.join(sorted(_FIELDS))}.")
     written = fields.get("rule")
-    text = "" if not isinstance(written, str) else written if _is_one_line(written) else one_line(written)
+    text = "" if not isinstance(written, str) else written if is_one_line(written) else one_line(written)
     if not 0 < len(text) <= LONGEST:
         raise InvalidInput(f"{where}: rule must be text of 1 to {LONGEST:,} characters.")
     high = is_high_level(text) if fields.get("high_level") is None else _yes(fields, "high_level", where)
     return Rule(text=text, hard=fields.get("hard") is not None and _yes(fields, "hard", where), high_level=high)
-
-
-def _is_one_line(text: str) -> bool:
-    return text.splitlines() == [text] and bool(text.strip())
 
 
 def _yes(fields: dict[str, Any], name: str, where: str) -> bool:

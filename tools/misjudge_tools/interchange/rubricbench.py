@@ -26,7 +26,7 @@ from misjudge_storage.types import (
 )
 from misjudge_tools.interchange.fields import Fields, expect, raw_text, required, text
 from misjudge_tools.interchange.files import Row, parse_rows, read_rows
-from misjudge_tools.rubrics.rules import gold_rules, normal_form, rules_in
+from misjudge_tools.rubrics.rules import each_once, gold_rules, rules_in
 
 PARTS: Mapping[str, tuple[str, ...]] = {
     "chat": ("general", "focus", "human-preference", "factuality", "helpful"),
@@ -121,7 +121,4 @@ def _rules(fields: Fields) -> tuple[Rule, ...]:
         found = rules_in(written) if isinstance(written, str) and said else gold_rules(said) if said else []
     except InvalidInput as error:
         raise RecordError(f"rubrics: {error}") from None
-    once: dict[str, Rule] = {}
-    for rule in found:  # of two that say the same, one could never be matched
-        once.setdefault(normal_form(rule.text), rule)
-    return tuple(once.values())
+    return tuple(each_once(found))

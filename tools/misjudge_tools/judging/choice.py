@@ -26,11 +26,12 @@ PROTOCOL = "2"
 LOCAL_TOKENS = 160
 """The local model is slow, and its short strings fit."""
 SIMULATED = "simulated"
+FAULTLESS = "faultless"
 PLANTED = SimulatedBias(position=0.2, politeness=0.4, noise=0.05, near=0.25, lenience=0.6, seed=7)
 """The faults of `judge=simulated`, as shares of calls."""
 LOCAL_REASON_CHARS = 100
 LOCAL_RULE_CHARS = 60
-"""What the local model may give as the reason for one rule, so that a rule fits `rubrics.apply.RULE_TOKENS`."""
+"""What the local model may give as the reason for one rule, so that a rule fits `ruling.RULE_TOKENS`."""
 PROMPT_NAME_CHARS = 60
 MOST_REPEATED = 40
 """Characters of a name or value that an error repeats."""
@@ -153,13 +154,12 @@ def _checked(spec: JudgingSpec) -> JudgingSpec:
 
 
 def _planted(name: str) -> SimulatedBias:
-    """The faults that `simulated:near=0.3,noise=0.01` names, and no others; those of PLANTED where it names none.
-
-    Raises InvalidInput.
+    """The faults that `simulated:near=0.3,noise=0.01` names, and no others: none at all of `simulated:faultless`, and
+    those of PLANTED where it says nothing. Raises InvalidInput.
     """
     _, _, stated = name.partition(":")
-    if not stated:
-        return PLANTED
+    if not stated or stated == FAULTLESS:
+        return SimulatedBias() if stated else PLANTED
     parts = [part.strip().partition("=") for part in stated.split(",")]
     for fault, _, share in parts:
         _refuse_unplantable(fault.strip(), share.strip())
@@ -219,7 +219,7 @@ def _model_label(spec: JudgingSpec) -> str:
     if spec.planted is None or spec.planted == PLANTED:
         return spec.kind
     stated = spec.planted.model_dump(exclude_defaults=True)
-    return f"{spec.kind}:{','.join(f'{name}={_brief(value)}' for name, value in stated.items())}"
+    return f"{spec.kind}:{','.join(f'{name}={_brief(value)}' for name, value in stated.items()) or FAULTLESS}"
 
 
 def _brief(value: float | str) -> str:

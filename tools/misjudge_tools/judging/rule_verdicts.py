@@ -32,10 +32,14 @@ def read_rules(stated: object, number: int, *, compares: bool) -> tuple[RuleVerd
     sides of a pair, as the labels show them. Never raises.
 
     What is no list, no object or names no rule that was shown is passed over. A rule that has several entries which
-    differ has a verdict of None.
+    differ has a verdict of None. Nothing is read of a reply that numbers a rule 0: it counts from there, and each of
+    its verdicts would go to the rule before.
     """
+    entries = stated if isinstance(stated, list) else []
+    if any(_numbered_zero(entry) for entry in entries):
+        return ()
     found: dict[int, RuleVerdict] = {}
-    for entry in stated if isinstance(stated, list) else ():
+    for entry in entries:
         rule = _rule_of(entry, number)
         if rule is None:
             continue
@@ -52,6 +56,11 @@ def rules_schema(*, compares: bool) -> dict[str, Any]:
     fields = {"rule": {"type": "integer", "minimum": 1}, "reason": {"type": "string"}, **said}
     entry = {"type": "object", "properties": fields, "required": [*fields], "additionalProperties": False}
     return {"type": "array", "items": entry}
+
+
+def _numbered_zero(entry: object) -> bool:
+    rule = entry.get("rule") if isinstance(entry, dict) else None
+    return isinstance(rule, float) and rule == 0
 
 
 def _rule_of(entry: object, number: int) -> int | None:

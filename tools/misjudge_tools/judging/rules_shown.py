@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import NamedTuple
 
 from sqlalchemy import Connection
 
 from misjudge_storage import rubric_records
 from misjudge_tools.gateway.simulated_bias import Brief
 from misjudge_tools.judging.choice import RubricSource
-from misjudge_tools.rubrics.apply import Applied, shown_rules
-
-
-class TaskRules(NamedTuple):
-    """The rules that are applied to the responses to one task; none are `applied` where there are none to be had.
-
-    `rubric_id` is the stored set that they are of. `brief` is what a simulated gateway is told of the task.
-    """
-
-    rubric_id: str | None = None
-    applied: Applied = Applied()
-    brief: Brief | None = None
+from misjudge_tools.judging.ruling import TaskRules, shown_rules
 
 
 def read_rules(

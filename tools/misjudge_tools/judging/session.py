@@ -24,7 +24,7 @@ from misjudge_tools.gateway.calls import Call, ChatTurn, Exchange
 from misjudge_tools.gateway.pricing import Priced
 from misjudge_tools.gateway.ways import OpenGateway
 from misjudge_tools.judging.choice import JudgingSpec, form_of, judge_of, reply_schema
-from misjudge_tools.judging.rulings import ruling_rows
+from misjudge_tools.judging.ruling import ruling_rows
 from misjudge_tools.judging.showing import Showing, Shown, reply_tokens
 from misjudge_tools.judging.verdicts import (
     PairReading,
@@ -67,6 +67,7 @@ class JudgingSession:
         self._showing = Showing(store, audit, spec, with_truth=way.tell_truth is not None)
         self._schema = cache(partial(reply_schema, spec))
         self._form = form_of(spec)
+        self._asks_as: Role = "judge" if spec.rubrics is None else "rubric_apply"
 
     def show(self, cells: Sequence[PlannedCell]) -> dict[str, Shown]:
         """What each cell's judge will see, by cell id. Reads the store."""
@@ -84,9 +85,7 @@ class JudgingSession:
 
     def role_of(self, cell: PlannedCell) -> Role:
         """What a call for this cell is made for."""
-        if cell.variant is not None:
-            return "probe"
-        return "judge" if self.spec.rubrics is None else "rubric_apply"
+        return self._asks_as if cell.variant is None else "probe"
 
     def unasked(self, cell: PlannedCell, shown: Shown) -> CellResult:
         """The rows of a cell about which nothing can be asked (`Shown.unasked` says why): it is unscored."""
@@ -100,7 +99,7 @@ class JudgingSession:
         exchange = await self.way.gateway.ask(
             Call(
                 model=self.spec.model,
-                role="judge" if self.spec.rubrics is None else "rubric_apply",
+                role=self._asks_as,
                 messages=turns,
                 temperature=self.spec.temperature,
                 max_tokens=reply_tokens(self.spec, shown.rules),

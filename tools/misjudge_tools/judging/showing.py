@@ -24,10 +24,10 @@ from misjudge_tools.judging.choice import JudgingSpec, form_of, reply_schema, te
 from misjudge_tools.judging.fit_context import FRAME_TOKENS, cut_to_fit, tokens_of
 from misjudge_tools.judging.pairing import Fenced, fence, show_one, show_pair, show_rules, transcript, viewed
 from misjudge_tools.judging.prompts import RenderedPrompt, render
-from misjudge_tools.judging.rules_shown import TaskRules, read_rules
+from misjudge_tools.judging.rules_shown import read_rules
+from misjudge_tools.judging.ruling import RULE_TOKENS, TaskRules
 from misjudge_tools.probing.perturb import perturb
 from misjudge_tools.probing.variants import read_variant
-from misjudge_tools.rubrics.apply import RULE_TOKENS
 from misjudge_tools.rubrics.rules import numbered
 
 

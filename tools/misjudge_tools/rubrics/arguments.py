@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from misjudge_storage.errors import InvalidInput
-from misjudge_tools.requests import ScoreRubricsRequest
+from misjudge_tools.requests import RubricLibraryRequest, ScoreRubricsRequest
 
+LIBRARY = "library"
 JUDGING = ("apply", "gap")
 MATCHING = ("match", "gap")
 BELONGS_TO: Mapping[str, tuple[str, ...]] = {
-    "rubrics": ("apply",),
+    "rubrics": ("apply", LIBRARY),
     "form": ("apply",),
     "official": JUDGING,
     "prompt": JUDGING,
@@ -19,9 +20,11 @@ BELONGS_TO: Mapping[str, tuple[str, ...]] = {
     "response_b": JUDGING,
     "matchers": MATCHING,
     "batch": MATCHING,
-    "gold_rules": ("match", "apply", "gap"),
+    "gold_rules": ("match", "apply", "gap", LIBRARY),
 }
 """The actions that an argument says something of, of those that not every action takes."""
+OF_LIBRARY = frozenset({"action", "rubrics", "gold_rules"})
+"""All that looking after the library takes: it asks nobody, and belongs to no audit."""
 OF_GIVEN = ("gold_rules", "response_a", "response_b")
 OF_STORED = ("samples", "pair_ids")
 HUMAN: tuple[str, ...] = ("human",)
@@ -57,7 +60,36 @@ def refuse_needless(request: ScoreRubricsRequest) -> None:
         raise InvalidInput(complaint)
 
 
+def library_request(request: ScoreRubricsRequest) -> RubricLibraryRequest:
+    """What is asked of the library, of arguments that go together: what is named is shown, two are compared, and rules
+    are put under a name.
+    """
+    named = dict(zip(("rubric", "other"), request.rubrics or (), strict=False))
+    keeps = request.gold_rules is not None
+    action = "add" if keeps else ("list", "show", "diff")[len(named)]
+    return RubricLibraryRequest.model_validate({"action": action, "rules": request.gold_rules, **named})
+
+
 def _complaints(request: ScoreRubricsRequest) -> Iterator[str]:
+    yield from _of_library(request) if request.action == LIBRARY else _of_work(request)
+
+
+def _of_library(request: ScoreRubricsRequest) -> Iterator[str]:
+    idle = [name for name in type(request).model_fields if name not in OF_LIBRARY and _stated(request, name)]
+    if idle:
+        *most, last = idle
+        named = f"{', '.join(most)} and {last}" if most else last
+        yield f"The library does nothing with {named}. Leave it out."
+    number = len(request.rubrics or ())
+    if request.gold_rules is not None and number != 1:
+        yield "gold_rules are kept under one name, and rubrics says which: rubrics=[NAME]."
+    if number > 2:
+        yield f"The library shows one rubric or how two differ, and {number} are named. Name fewer."
+
+
+def _of_work(request: ScoreRubricsRequest) -> Iterator[str]:
+    if request.task_prompt is not None and not request.audit:
+        yield "A task that is given here is stored in an audit. Name it: audit=NAME, a new one or one that there is."
     yield from (
         f"{name} says something of {', '.join(actions)}, and the action is {request.action}. Leave it out."
         for name, actions in BELONGS_TO.items()

@@ -17,6 +17,7 @@ from misjudge_tools.rubrics.rule_words import (
     DO_KIND,
     NOUNY_VERBS,
     OBJECT_START,
+    REFERS,
     REPLY,
     SUBJECT_START,
     SURE_VERBS,
@@ -24,11 +25,14 @@ from misjudge_tools.rubrics.rule_words import (
     ZH_BINDING,
     ZH_CAUSES,
     ZH_PREDICATES,
+    ZH_REFERS,
     ZH_SAYS,
 )
 
 FILLER: Final = "\ufffc"
 """Stands for each character that is quoted."""
+_REFERRING: Final = frozenset("they its their he she this that these those".split())
+"""Subjects that stand for what was named before."""
 SHORTEST: Final = 3
 """Words of a question, and Chinese characters of a clause."""
 
@@ -75,7 +79,7 @@ _JOINS: Final = re.compile(
     rf"\b(?:and|as well as) (?:also )?(?:not |{AUXILIARY} (?:{SUBJECT_START}|not)\b|(?:it|they) \w|"
     rf"the [\w-]+ (?:[\w-]+ )?(?:is|are|was|were|does|do|has|have|can|must|should|will)\b|(?-i:{_VERBS})|"
     rf"(?-i:(?:{'|'.join(SURE_VERBS)})e?s \S|(?:{'|'.join(NOUNY_VERBS)})e?s {OBJECT_START}\b)|"
-    rf"(?:that|how|why|whether|what|when|where) \S)|\w\w+ [^;]*\w; *(?:\S+ )+\S",
+    rf"(?:that|how|why|whether|what|when|where) \S)|\w\w+ [^;]*\w; *(?:\S+ )+\S|\? *{AUXILIARY} (?:{SUBJECT_START}) \S",
     re.IGNORECASE,
 )
 _TWO_WORDS: Final = re.compile(r"(?<![\w-])(?P<one>[\w-]+),? (?:and|as well as) (?P<two>[\w-]+)", re.IGNORECASE)
@@ -90,7 +94,8 @@ _ZH_DONE_TOO: Final = re.compile(
     + ")"
 )
 _ZH_JOINS: Final = re.compile(
-    rf"{ZH_ASKS}.*{_ZH_AND}.*{ZH_ASKS}|并且|而且|[，,；;]\s*(?:同时|并(?![非不未发列行联]))|以及\s*{ZH_PREDICATES}|"
+    rf"{ZH_ASKS}.*{_ZH_AND}.*{ZH_ASKS}|{ZH_ASKS}.+?[，,；;？?]\s*[^，,。；;？?]{{0,20}}{ZH_ASKS}..|"
+    rf"并且|而且|[，,；;]\s*(?:同时|并(?![非不未发列行联]))|以及\s*{ZH_PREDICATES}|"
     r"[^；;]{4,}[；;]\s*[^；;]{4,}|既.{1,20}又"
 )
 
@@ -132,11 +137,22 @@ def _questions(rule: _Rule) -> Sequence[str]:
     own = again[0].startswith(("?", ";"))
     if min(len(first.split()), len(second.split())) < SHORTEST or (not own and _bound(rule)):
         return ()
-    # "Does it name a city, and is it in France?": the second "it" is not the first.
-    same_kind = (asked[0].strip().lower() in DO_KIND) == (again["aux"].lower() in DO_KIND)
-    if again["subject"].lower() in {"it", "they", "its", "their", "he", "she"} and not same_kind and not own:
+    if _refers_back(rule, asked, again) or (not own and _is_another_it(asked, again)):
         return ()
     return first, _capital(second)
+
+
+def _refers_back(rule: _Rule, asked: re.Match[str], again: re.Match[str]) -> bool:
+    """Whether the second question has a word for what the first one names."""
+    subject = again["subject"].lower()
+    same = rule.shown[asked.end() :].lower().startswith(f"{subject} ")
+    return (subject in _REFERRING and not same) or REFERS.search(rule.shown, again.end("subject")) is not None
+
+
+def _is_another_it(asked: re.Match[str], again: re.Match[str]) -> bool:
+    """`Does it name a city, and is it in France?`: the second "it" is not the first."""
+    same_kind = (asked[0].strip().lower() in DO_KIND) == (again["aux"].lower() in DO_KIND)
+    return again["subject"].lower() == "it" and not same_kind
 
 
 def _deeds(rule: _Rule) -> Sequence[str]:
@@ -148,6 +164,8 @@ def _deeds(rule: _Rule) -> Sequence[str]:
     first = rule.shown[stem.end() : too.start()]
     # "read and write files" and "tell people to open it and read it" do not come apart.
     if " " not in first.strip() or "," in first or CLAUSE.search(first) or _VERB_LAST.search(first):
+        return ()
+    if REFERS.search(rule.shown[too.end() :]):
         return ()
     return rule.text[: too.start()], f"{rule.text[: stem.end('stem')]} {rule.text[too.end() :]}"
 
@@ -186,7 +204,7 @@ def _zh_questions(rule: _Rule) -> Sequence[str]:
     if asked is None or again is None or (not again[0].startswith(("？", "?", "；", ";")) and _zh_bound(rule, asked)):
         return ()
     first, second = rule.text[: again.start()], rule.text[again.end() :]
-    if min(len(first), len(second)) < SHORTEST:
+    if min(len(first), len(second)) < SHORTEST or ZH_REFERS.search(rule.shown, again.end()):
         return ()
     subject = re.split(ZH_ASKS, asked["stem"])[0]
     return first, second if again["subject"].strip() else f"{subject}{second}"
@@ -200,6 +218,8 @@ def _zh_deeds(rule: _Rule) -> Sequence[str]:
         return ()
     first = rule.shown[asked.end() : too.start()]
     if ZH_CAUSES.search(first) or (ZH_SAYS.search(first) and too[0][0] not in "，,；;"):
+        return ()
+    if ZH_REFERS.search(rule.shown, too.end()):
         return ()
     return rule.text[: too.start()], f"{asked['stem']}{rule.text[too.end() :]}"
 

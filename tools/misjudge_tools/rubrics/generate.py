@@ -13,8 +13,8 @@ from misjudge_tools.gateway.calls import Call, Exchange
 from misjudge_tools.judging.choice import JudgingSpec
 from misjudge_tools.judging.pairing import fence
 from misjudge_tools.judging.reply_text import TWICE, Fields
+from misjudge_tools.rubrics.replies import QUOTE, object_schema, question, stated, unscored
 from misjudge_tools.rubrics.rules import LONGEST, tidy, untagged
-from misjudge_tools.rubrics.stating import QUOTE, object_schema, question, stated, unscored
 
 MOST_READ: Final = 1_000
 """Written rules that are looked at; far fewer are kept."""

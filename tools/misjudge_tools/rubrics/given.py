@@ -6,7 +6,7 @@ from misjudge_storage.rows import trajectory_row
 from misjudge_storage.types import Record
 from misjudge_tools.judge import given_episode, given_messages, given_pair, given_task
 from misjudge_tools.requests import ScoreRubricsRequest
-from misjudge_tools.rubrics.rules import gold_rules
+from misjudge_tools.rubrics.rules import each_once, gold_rules
 
 
 def given_work(request: ScoreRubricsRequest) -> Record | None:
@@ -14,7 +14,7 @@ def given_work(request: ScoreRubricsRequest) -> Record | None:
     if request.task_prompt is None:
         return None
     task = given_task(request.task_prompt)
-    rules = tuple(gold_rules(request.gold_rules)) if request.gold_rules else ()
+    rules = tuple(each_once(gold_rules(request.gold_rules))) if request.gold_rules else ()
     if request.response_a is not None and request.response_b is not None:
         return given_pair(task, request.response_a, request.response_b).model_copy(update={"rubric": rules})
     responses = [response for response in (request.response_a, request.response_b) if response is not None]

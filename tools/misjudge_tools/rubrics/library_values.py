@@ -83,7 +83,8 @@ class RubricDiff(Value):
 class RubricLibraryResult(Value):
     """What an action came to: `rubrics` of list; one set with its rules of show, add and export; `diff` of diff.
 
-    `added`: a new version was stored. `path` is the file that was written. `marked` where uses are made up.
+    `added`: a new version was stored; `duplicates`: rules that were left out, because one before them says the same.
+    `path` is the file that was written. `marked` where uses are made up.
     """
 
     action: Literal["list", "show", "add", "diff", "export"]
@@ -92,6 +93,7 @@ class RubricLibraryResult(Value):
     name: str | None = None
     rubric_id: str | None = None
     added: bool = False
+    duplicates: int = 0
     path: str | None = None
     versions: tuple[RubricVersion, ...] = ()
     uses: tuple[RubricUsed, ...] = ()

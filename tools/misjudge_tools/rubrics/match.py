@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -12,9 +11,9 @@ from misjudge_tools.gateway.calls import Call, Exchange
 from misjudge_tools.judging.choice import LOCAL_REASON_CHARS, JudgingSpec
 from misjudge_tools.judging.pairing import fence
 from misjudge_tools.judging.reply_text import TWICE, Fields, kept_text
-from misjudge_tools.rubrics.apply import RULE_TOKENS
+from misjudge_tools.judging.ruling import RULE_TOKENS
+from misjudge_tools.rubrics.replies import QUOTE, object_schema, question, stated, unscored
 from misjudge_tools.rubrics.rules import normal_form, numbered
-from misjudge_tools.rubrics.stating import QUOTE, object_schema, question, stated, unscored
 
 _EACH: Final = ("reason", "match")
 _LIST: Final = "matches"
@@ -25,10 +24,14 @@ _END: Final = r"\s*[,，}｝\]]"
 
 
 class Question(NamedTuple):
-    """A call and the generated rules it asks about, by their numbers, in the order in which it numbers them from 1."""
+    """A call and the generated rules it asks about, by their numbers, in the order in which it numbers them from 1.
+
+    `batch`: it asks for a list of answers, else for the answer about its one rule.
+    """
 
     rules: tuple[int, ...]
     call: Call
+    batch: bool
 
 
 class MatchReading(NamedTuple):
@@ -81,12 +84,13 @@ def match_questions(
         values = {**shown, "rules": fence("RULES", token, numbered([*rules.values()])).text}
         schema = _batch_schema(len(rules), len(gold), narrow=narrow)
         tokens = spec.max_tokens + RULE_TOKENS * len(rules)
-        return [Question(tuple(rules), question(spec, "rubric_match", values, schema, tokens))]
+        return [Question(tuple(rules), question(spec, "rubric_match", values, schema, tokens), batch=True)]
     schema = object_schema(_answer_schema(len(gold), narrow=narrow))
     questions = []
     for number, rule in rules.items():
         values = {**shown, "rule": fence("RULE", token, rule.text).text}
-        questions.append(Question((number,), question(spec, "rubric_match", values, schema, spec.max_tokens)))
+        call = question(spec, "rubric_match", values, schema, spec.max_tokens)
+        questions.append(Question((number,), call, batch=False))
     return questions
 
 
@@ -95,12 +99,11 @@ def read_matches(exchange: Exchange, question: Question, gold: int) -> dict[int,
 
     A rule is unscored where the last object says nothing of it that can be read, or two answers differ.
     """
-    batch = _LIST in json.loads(question.call.json_schema or "{}").get("properties", {})
-    found = stated(exchange, (_LIST,) if batch else _EACH, _is_written)
+    found = stated(exchange, (_LIST,) if question.batch else _EACH, _is_written)
     if isinstance(found, str):
         return {number: MatchReading(unscored_reason=found) for number in question.rules}
     said = [
-        _all(fields[_LIST], len(question.rules), gold) if batch else {1: [_answer(fields, gold)]}
+        _all(fields[_LIST], len(question.rules), gold) if question.batch else {1: [_answer(fields, gold)]}
         for fields in found.objects
     ]
     readings = {}

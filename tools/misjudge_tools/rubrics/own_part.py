@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from misjudge_tools.summary.rubric_advice import advice
@@ -12,6 +12,7 @@ from misjudge_tools.summary.rubric_values import (
     InversionRow,
     MatcherCheck,
     RubricsSection,
+    WriterDifference,
     WriterScores,
 )
 
@@ -31,37 +32,31 @@ class Asked(NamedTuple):
         """Whether the row is of rules that were written and matched in it."""
         return row.writer in self.writers and row.matcher in self.matchers
 
+    def compared(self, row: WriterDifference) -> bool:
+        """Whether the row is of two of its writers."""
+        return row.writer in self.writers and row.best in self.writers and row.matcher in self.matchers
+
     def checked(self, row: MatcherCheck) -> bool:
         """Whether the row is of two of its matchers."""
         return row.writer in self.writers and row.first in self.matchers and row.second in self.matchers
 
 
-class _Condition(NamedTuple):
-    """A judge with rules of one source under one protocol."""
-
-    judge: str
-    protocol: str
-    source: str
-
-
 def part_of(found: RubricsSection, asked: Asked) -> RubricsSection | None:
-    """The rows of those who were asked, with the advice that follows from these; None where there are none."""
-    mine = [row for row in found.accuracy if row.label in asked.judges]
-    applied = {_Condition(row.judge, row.protocol, row.source) for row in mine}
-    judged = {(one.judge, one.protocol) for one in applied}
+    """The rows of those who were asked about pairs, with the advice that follows from these; None where there are
+    none.
+    """
     part = found.model_copy(
         update={
             "simulated": tuple(label for label in found.simulated if label in asked.everyone),
             "writers": tuple(row for row in found.writers if asked.wrote(row)),
-            "gaps": _gaps(found.gaps, applied),
-            "accuracy": tuple(mine),
-            "inversions": tuple(
-                row for row in found.inversions if (row.judge, row.protocol) in judged and asked.wrote(row)
-            ),
-            "conflicts": tuple(row for row in found.conflicts if row.label in asked.judges),
+            "writer_differences": tuple(row for row in found.writer_differences if asked.compared(row)),
+            "gaps": _gaps(found.gaps, asked),
+            "accuracy": _accuracy(found.accuracy, asked),
+            "inversions": tuple(row for row in found.inversions if row.label in asked.judges and asked.wrote(row)),
+            "conflicts": tuple(row for row in found.conflicts if row.label in asked.judges and row.form == "pairwise"),
             "checks": tuple(row for row in found.checks if asked.checked(row)),
             "writers_by_domain": tuple(row for row in found.writers_by_domain if asked.wrote(row)),
-            "gaps_by_domain": _gaps(found.gaps_by_domain, applied),
+            "gaps_by_domain": _gaps(found.gaps_by_domain, asked),
             "accuracy_by_domain": _accuracy(found.accuracy_by_domain, asked),
         }
     )
@@ -71,13 +66,13 @@ def part_of(found: RubricsSection, asked: Asked) -> RubricsSection | None:
 
 
 def _accuracy(rows: Sequence[AccuracyRow], asked: Asked) -> tuple[AccuracyRow, ...]:
-    return tuple(row for row in rows if row.label in asked.judges)
+    """A judge without rules may stand beside several judges: it is shown beside those whose rules were asked for."""
+    mine = [row for row in rows if row.label in asked.judges]
+    ruled = {(row.judge, row.protocol) for row in mine if row.kind != "none"}
+    beside = {row.label for row in mine if row.kind == "none" and (row.judge, row.protocol) in ruled}
+    return tuple(row for row in mine if (row.judge, row.protocol) in ruled or row.label not in beside)
 
 
-def _gaps(rows: Sequence[GapRow], applied: Collection[_Condition]) -> tuple[GapRow, ...]:
+def _gaps(rows: Sequence[GapRow], asked: Asked) -> tuple[GapRow, ...]:
     """Differences between conditions both of which were asked for."""
-    return tuple(
-        row
-        for row in rows
-        if all(_Condition(row.judge, row.protocol, source) in applied for source in (row.first, row.second))
-    )
+    return tuple(row for row in rows if row.first_label in asked.judges and row.second_label in asked.judges)

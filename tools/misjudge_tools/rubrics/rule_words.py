@@ -7,47 +7,50 @@ from collections.abc import Sequence
 from typing import Final
 
 
-def _either(*words: str) -> str:
-    return f"(?:{'|'.join(words)})"
+def _either(words: str) -> str:
+    return f"(?:{'|'.join(words.split())})"
 
 
 # ---- one constraint or several
 
-AUXILIARY: Final = _either(
-    *("does", "do", "did", "is", "are", "was", "were", "has", "have", "had"),
-    *("can", "could", "will", "would", "should", "must", "may"),
-)
-DO_KIND: Final = frozenset({"does", "do", "did", "can", "could", "will", "would", "should", "must", "may"})
+AUXILIARY: Final = _either("does do did is are was were has have had can could will would should must may")
+DO_KIND: Final = frozenset("does do did can could will would should must may".split())
 """Behind these stands what somebody does; behind the other auxiliaries what something is."""
-SUBJECT_START: Final = _either("it", "they", "the", "this", "that", "these", "those", "its", "their", "there", "each",
-                               "every", "all", "any", "a", "an", "no", "he", "she", "you")  # fmt: skip
+SUBJECT_START: Final = _either(
+    """
+    it they the this that these those its their there each every all any a an no he she you
+    """
+)
 _REPLY: Final = _either(
-    *("answer", "response", "reply", "solution", "code", "query", "script", "function", "program", "output", "text"),
-    *("essay", "explanation", "report", "summary", "email", "letter", "message", "article", "story", "poem", "plan"),
-    *("translation", "document", "assistant", "model", "agent", "author", "writer", "speaker", "review", "method"),
+    """
+    answer response reply solution code query script function program output text essay explanation report
+    summary email letter message article story poem plan translation document assistant model agent author
+    writer speaker review method
+    """
 )
 REPLY: Final = rf"(?:it|they|(?:the|this) (?:[\w-]+ ){{0,2}}?{_REPLY}s?)"
 """What a rule is usually about, as the subject of a sentence."""
-SURE_VERBS: Final[Sequence[str]] = (
-    *("include", "contain", "mention", "explain", "provide", "describe", "identify", "avoid", "ensure", "keep"),
-    *("convert", "handle", "give", "discuss", "recommend", "suggest", "compare", "calculate", "compute", "cite"),
-    *("define", "specify", "demonstrate", "maintain", "preserve", "remove", "add", "create", "follow", "refrain"),
-    *("acknowledge", "clarify", "justify", "illustrate", "summarize", "summarise", "conclude", "refuse", "decline"),
-    *("refer", "recognize", "recognise", "propose", "produce", "generate", "implement", "solve", "verify", "validate"),
-    *("respect", "satisfy", "offer", "apply", "choose", "begin", "finish", "consider", "adhere", "comply", "remain"),
-    *("omit", "indicate", "express", "prove", "derive", "simplify", "interpret", "take", "write", "send", "warn"),
-)
-NOUNY_VERBS: Final[Sequence[str]] = (
-    *("list", "state", "name", "answer", "report", "address", "point", "support", "order", "limit", "test", "check"),
-    *("result", "cause", "note", "link", "cover", "format", "design", "outline", "question", "return", "highlight"),
-    *("reference", "end", "start", "match", "account", "rank", "sort", "stop", "store", "call", "cost", "log", "work"),
-    *("show", "use", "run", "stay", "print", "read", "close", "open", "present", "correct", "select", "insert"),
-    *("delete", "update", "throw", "catch", "compile", "complete", "plan", "review", "direct", "say", "ask", "tell"),
-)
+SURE_VERBS: Final[Sequence[str]] = """
+    include contain mention explain provide describe identify avoid ensure keep convert handle give discuss
+    recommend suggest compare calculate compute cite define specify demonstrate maintain preserve remove add
+    create follow refrain acknowledge clarify justify illustrate summarize summarise conclude refuse decline
+    refer recognize recognise propose produce generate implement solve verify validate respect satisfy offer
+    apply choose begin finish consider adhere comply remain omit indicate express prove derive simplify
+    interpret take write send warn
+""".split()
+NOUNY_VERBS: Final[Sequence[str]] = """
+    list state name answer report address point support order limit test check result cause note link cover
+    format design outline question return highlight reference end start match account rank sort stop store call
+    cost log work show use run stay print read close open present correct select insert delete update throw
+    catch compile complete plan review direct say ask tell
+""".split()
 """Verbs that are often something else: they count as verbs before the start of an object only."""
-OBJECT_START: Final = _either("a", "an", "the", "that", "how", "why", "whether", "what", "which", "who", "any", "all",
-                              "each", "every", "its", "their", "no", "at", "out", "both", "this", "these", "for", "in",
-                              "with", "it", "them", r"\d+")  # fmt: skip
+OBJECT_START: Final = _either(
+    r"""
+    a an the that how why whether what which who any all each every its their no at out both this these for in
+    with it them \d+
+    """
+)
 ADJECTIVES: Final = frozenset(
     """
     accessible accurate actionable adequate appropriate atomic authentic balanced bold brief calm careful casual
@@ -70,95 +73,25 @@ BINDING: Final = re.compile(
     re.IGNORECASE,
 )
 """What may hold for both halves of a rule, so that neither half alone says what the rule said."""
+_SAYING: Final = "|".join(
+    """
+    state say mention explain note ensure show prove indicate acknowledge clarify describe demonstrate verify
+    recommend suggest propose specify conclude express report answer ask tell warn check consider recognize
+    recognise highlight point argue confirm
+    """.split()
+)
+"""Verbs that a clause with "that" follows."""
 CLAUSE: Final = re.compile(r"\b(?:to|that|which|who|whom|how|why|whether|what|let|lets|help|helps|make|makes)\b")
 """What begins a clause or an infinitive, which may hold the second of two deeds as well as the first."""
 ZH_ASKS: Final = "(?:是否|能否|可否|是不是|能不能|有没有|有无)"
 ZH_PREDICATES: Final = _either(
-    *(
-        "保留",
-        "包含",
-        "包括",
-        "说明",
-        "解释",
-        "给出",
-        "提供",
-        "列出",
-        "列举",
-        "指出",
-        "提到",
-        "提及",
-        "使用",
-        "避免",
-        "具有",
-    ),
-    *(
-        "符合",
-        "遵循",
-        "遵守",
-        "满足",
-        "考虑",
-        "处理",
-        "支持",
-        "明确",
-        "完整",
-        "准确",
-        "正确",
-        "简洁",
-        "清晰",
-        "清楚",
-        "易于",
-    ),
-    *(
-        "有效",
-        "合理",
-        "高效",
-        "安全",
-        "真实",
-        "可行",
-        "能够",
-        "能",
-        "可以",
-        "没有",
-        "覆盖",
-        "体现",
-        "强调",
-        "分析",
-        "描述",
-    ),
-    *(
-        "介绍",
-        "总结",
-        "回答",
-        "输出",
-        "返回",
-        "保持",
-        "采用",
-        "运用",
-        "引用",
-        "标注",
-        "注明",
-        "建议",
-        "提醒",
-        "拒绝",
-        "承认",
-    ),
-    *(
-        "区分",
-        "比较",
-        "对比",
-        "计算",
-        "验证",
-        "证明",
-        "转换",
-        "生成",
-        "删除",
-        "添加",
-        "通顺",
-        "流畅",
-        "一致",
-        "礼貌",
-        "客观",
-    ),
+    """
+    保留 包含 包括 说明 解释 给出 提供 列出 列举 指出 提到 提及 使用 避免 具有 符合 遵循 遵守
+    满足 考虑 处理 支持 明确 完整 准确 正确 简洁 清晰 清楚 易于 有效 合理 高效 安全 真实 可行
+    能够 能 可以 没有 覆盖 体现 强调 分析 描述 介绍 总结 回答 输出 返回 保持 采用 运用 引用
+    标注 注明 建议 提醒 拒绝 承认 区分 比较 对比 计算 验证 证明 转换 生成 删除 添加 通顺 流畅
+    一致 礼貌 客观
+    """
 )
 ZH_CAUSES: Final = re.compile("建议|要求|提醒|让|使得|请|帮助|协助|允许|告诉|告知|鼓励|引导|指导|推荐")
 """Behind it stands what somebody else is to do."""
@@ -168,43 +101,84 @@ ZH_BINDING: Final = re.compile(
     "如果|假如|倘若|若|当.{0,20}时|的情况下|除非|只有|只要|仅|之前|之后|或|不|没|未|无|[:：]|既"
 )
 
-# ---- the level of a rule
-
-HIGH_LEVEL: Final = re.compile(
-    r"\b(?:(?:in|un)?feasib(?:le|ly|ility)|infeasibility|impossib(?:le|ly|ility)|workab(?:le|ility)|unworkable|"
-    r"viab(?:le|ility)|achievab(?:le|ility)|unachievable|attainable|unattainable|practicab(?:le|ility)|impractical|"
-    r"impracticable|unrealistic|realistically|realizable|realisable|doable|"
-    r"(?:is|are|be|was|were|it|whether|not|actually|really|technically|physically|logically) possible|"
-    r"realistic (?:to|that|about|plan|goals?|timeline|expectations?)|practical(?:ly)? to|in practice|"
-    r"(?:can(?:not|'t)?|could(?: not|n't)?) (?:actually|really|fully|ever|always|realistically) be|"
-    r"can(?:not|'t) be (?:done|achieved|fully|automated|guaranteed|implemented|converted|reached)|"
-    r"(?:inherent|fundamental|technical|practical) (?:limits?|limitations?|constraints?|trade-?offs?)|"
-    r"(?:can|could|will|would) (?:actually|really|ever) work|agrees? with (?:itself|each other|one another)|"
-    r"contradict(?:s|ed|ing|ion|ions|ory)?|self-contradict\w*|logic(?:al|ally)?(?! (?:operators?|gates?|and|or)\b)|"
-    r"illogical|fallac(?:y|ies|ious)|non[- ]sequitur|internal(?:ly)? consisten(?:t|cy)|inconsisten(?:t|cy|cies)|"
-    r"self-consisten(?:t|cy)|consisten(?:t|cy) with (?:itself|each other|one another|its own|the premises?)|"
-    r"coheren(?:t|ce)|sound (?:reasoning|argument)|valid(?:ity of the)? (?:reasoning|argument|inference))\b|"
-    "可行|行得通|行不通|不可能|不现实|切合实际|切实际|不切实|能否实现|可否实现|可实现|无法实现|难以实现|实现不了|无法做到|"
-    "做不到|无法(?:完全|全部)|固有(?:限制|局限)|根本(?:限制|局限)|局限性|自洽|矛盾|前后一致|内部一致|前后不一致|"
-    "逻辑(?:上|性|一致|自洽|合理|严密|严谨|连贯|清晰|正确|成立|通顺|错误|漏洞|谬误|关系|是否)|符合逻辑|合乎逻辑|不合逻辑|推理(?:是否)?(?:成立|正确|有效|严密)",
+REFERS: Final = re.compile(
+    r"\b(?:it|its|itself|them|themselves|theirs?|they|this|these|him|himself|his|her|hers|herself|he|she|"
+    r"former|latter|those(?! (?:who|that|which|with|in|of)\b)|"
+    r"(?:of|for|to|in|on|at|by|with|from|about|into|than|like|as|beyond) that|that(?: \w+)?$|"
+    r"(?:each|all|both|some|any|none|one|ones|another|others?|so|the (?:same|two|three|rest))$)(?!\w)|"
+    rf"^(?!(?:{_SAYING})\b)\w+ that\b",
     re.IGNORECASE,
 )
+"""Stands for what another half of the rule names; at the start of what is searched stands a verb."""
+ZH_REFERS: Final = re.compile(
+    "(?<![尤极与])其(?![他它实余])|(?<!其)[它她牠]|(?<![其吉排利])他(?!人)|(?<!应)该|(?<![因彼])此(?!外)|这(?!样)|那(?!么)|"
+    "前者|后者|[两二]者|上述|以上"
+)
+
+# ---- the level of a rule
+
+_FEASIBLE: Final = (
+    r"\b(?:(?:in|un)?feasib(?:le|ly|ility)|impossib(?:le|ly|ility)|workab(?:le|ility)|unworkable|viab(?:le|ility)|"
+    r"(?:un)?achievable|achievability|(?:un)?attainable|practicab(?:le|ility)|impractical|impracticable|unrealistic|"
+    r"realistically|realizable|realisable|doable|"
+    r"(?:is|are|be|was|were|it|whether|not|actually|really|technically|physically|logically) possible|"
+    r"realistic (?:to|that|about|plan|goals?|timeline|expectations?)|practical(?:ly)? to|"
+    r"(?:can(?:not|'t)?|could(?: not|n't)?) (?:actually|really|fully|ever|always|realistically) be|"
+    r"can(?:not|'t) be (?:done|achieved|fully|automated|guaranteed|implemented|converted|reached)|"
+    r"(?:inherent|fundamental|technical) (?:limits?|limitations?)|"
+    r"(?:can|could|will|would) (?:actually|really|ever) work)\b"
+)
+_ITSELF: Final = r"(?:itself|themselves|each other|one another|its own|their own|the premises?)"
+_REASONED: Final = (
+    r"(?:reasoning|argumentation|(?<!business )(?<!retry )(?<!application )logic|inference|line of thought)"
+)
+_SOUND: Final = r"(?:sound|consistent|coherent|valid|conclusive|flawed|circular)"
+_LOGICAL: Final = (
+    r"\b(?:(?:il)?logical(?:ly)?(?! (?:(?:and|or|not) )?(?:operat(?:ors?|ions?)|gates?|expressions?)\b)"
+    r"(?! (?-i:AND|OR|NOT|XOR)\b)|the logic (?:of|is)|"
+    rf"{_REASONED}s?\b[^.;?]{{0,40}} (?:in)?{_SOUND}|arguments? (?:\w+ )?(?:sound|coherent|conclusive|circular)|"
+    rf"{_SOUND} (?:{_REASONED}|arguments?)|validity of (?:the|its) (?:{_REASONED}|arguments?)|"
+    rf"fallac(?:y|ies|ious)|non[- ]sequiturs?|agrees? with {_ITSELF}|self-?contradict\w*|contradictions?|"
+    rf"contradictory|contradict(?:s|ed|ing)? {_ITSELF}|internal(?:ly)? (?:in)?consisten(?:t|cy|cies)|"
+    rf"self-consisten(?:t|cy)|(?:in)?consisten(?:t|cy) with {_ITSELF})\b"
+)
+_ZH_FEASIBLE: Final = (
+    "可行(?![走驶车])|行得通|行不通|不可能|不现实|切合实际|切实际|不切实|能否实现|可否实现|可实现|无法实现|难以实现|"
+    "实现不了|无法做到|做不到|无法(?:完全|全部)|固有(?:限制|局限)|根本(?:限制|局限)"
+)
+_ZH_LOGICAL: Final = (
+    "自洽|(?:自相|前后|相互|互相|彼此|内部|逻辑|存在|没有|无)矛盾|(?:符合|合乎|不合)逻辑|内部(?:不)?一致|"
+    "(?<!业务)(?<!代码)(?<!程序)(?<!重试)(?<!处理)(?<!控制)逻辑(?:上|性|"
+    "[^，,。；;？?]{0,6}(?:一致|合理|严密|严谨|连贯|清晰|成立|通顺|漏洞|谬误|矛盾))|"
+    "(?:观点|论点|论证|内容|叙述|说法|结论|推理|方案|计划|情节|答案|回答|全文)[^，,。；;？?]{0,4}前后(?:不)?一致|"
+    "推理(?:是否)?(?:成立|正确|有效|严密)"
+)
+HIGH_LEVEL: Final = re.compile(f"{_FEASIBLE}|{_LOGICAL}|{_ZH_FEASIBLE}|{_ZH_LOGICAL}", re.IGNORECASE)
 """Asks whether an answer can work at all, or agrees with itself."""
 
 # ---- rules of one comparison only
 
+_LABEL_ENDS: Final = r"(?!\w|-\w|['’](?!s\b))"
 CITES: Final = re.compile(
     # A small "a" behind it is an article: "Is the response a list?"
     r"\b(?:[Rr]esponse|RESPONSE|[Rr]eply|[Cc]ompletion|[Cc]andidate|[Aa]ssistant|[Mm]odel|[Cc]hatbot)s?"
-    r"[\s_-]?(?:[AB]|b)(?![\w'’-])|"
-    r"\b(?:[Rr]esponse|[Rr]eply|[Cc]ompletion|[Cc]andidate|[Aa]nswer|[Oo]utput|[Aa]ssistant)[\s_-]?[(\[\"'“‘][ab12AB]"
-    r"[)\]\"'”’]|\b(?:[Rr]esponse|[Aa]nswer)[_-][ab12]\b|\b(?:[Rr]esponse|[Rr]eply|[Cc]ompletion) [12]\b|"
-    r"(?<!correct )(?<!final )(?<!right )(?<!the )\bAnswer [AB]\b(?!')|"
+    rf"[\s_-]?(?:[AB]|b){_LABEL_ENDS}|"
+    r"\b(?:[Rr]esponse|[Rr]eply|[Cc]ompletion|[Cc]andidate|[Oo]utput|[Aa]ssistant|(?<!correct )(?<!final )"
+    r"(?<!right )(?<!the )[Aa]nswer)[\s_-]?[(\[\"'“‘][ab12AB][)\]\"'”’]|"
+    r"\b(?:[Rr]esponse|[Aa]nswer)[_-][ab12]\b|\b(?:[Rr]esponse|[Rr]eply|[Cc]ompletion) [12]\b|"
+    rf"(?<!correct )(?<!final )(?<!right )(?<!the )\bAnswer [AB]{_LABEL_ENDS}|"
+    # "Is (A) shorter than (B)?", but not "Is (A) the correct answer?"
+    r"\([AB]\)[^.;?]*\bthan \([AB]\)|"
+    r"^(?:Is|Does|Has|Can|Did) \([AB]\) (?!the\b|an?\b|(?:correct|chosen|selected|named|given|right|true)\b)|"
     r"\b(?i:(?:the|than|over|of) (?:other|latter|former) (?:response|answer|reply|completion|candidate|assistant))\b|"
     r"\b(?i:(?:first|second) (?:response|reply|completion|candidate|assistant))\b|"
+    r"(?<!correct )(?<!right )(?<!final )\b(?i:(?:first|second) answer)\b"
+    r"(?! (?:choice|option|key|to|in|of|on|given|listed|is (?:correct|right|true))\b)|"
     r"\b(?i:(?:both|either|neither|two) (?:of the )?(?:responses?|repl(?:y|ies)|completions?|candidates?))\b|"
-    "(?:回答|回复|回应|答复|响应|助手|模型|候选|候选回答)[(（“\"'\\s]?(?:[AB12](?![A-Za-z0-9])|[甲乙](?!醇|烷|烯|方|骨文))|"
+    "(?:(?<!是否)回答|回复|回应|答复|响应|助手|模型|候选|候选回答)[(（“\"'\\s]?(?:[AB](?![A-Za-z0-9])|"
+    "[12](?![A-Za-z0-9.个道次题条种名位点项])|[甲乙](?!醇|烷|烯|方|骨文))|"
     "(?:回答|回复|回应|答复)[一二](?=[中的比是与和、，,。？?：:]|$)|"
-    "第[一二12]个?(?:回答|回复|回应|答复)|(?:两个|两份|两条|两种|另一个|另一份|前一个|后一个)(?:回答|回复|回应|答复)"
+    "(?<!正确的)第[一二12]个?(?:回答|回复|回应|答复|答案)|"
+    "(?:两个|两份|两条|两种|另一个|另一份|前一个|后一个)(?:回答|回复|回应|答复)"
 )
 """Names one of the two responses that are compared, by its label or place."""

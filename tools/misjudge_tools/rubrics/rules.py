@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -20,6 +20,8 @@ MOST_GENERATED: Final = 100
 """Rules that are kept of a generated one."""
 LONGEST: Final = 2_000
 """Characters of a rule."""
+COMMENT: Final = "#"
+"""Begins a line of a file that is no rule."""
 
 _INVISIBLE: Final = re.compile("[\u00ad\u115f\u1160\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
 _DASHES: Final = str.maketrans(
@@ -38,6 +40,7 @@ _MARKER: Final = re.compile(
 )
 _TAG: Final = re.compile(r"(?:[\[［【]\s*(?P<tag>hard|硬|high|高)\s*[\]］】])\s*", re.IGNORECASE)
 _HARD: Final = frozenset({"hard", "硬"})
+_SHOWN_HARD: Final = re.compile(r"[\[［【]\s*(?:hard|硬)\s*[\]］】]")
 
 
 class Tidied(NamedTuple):
@@ -130,6 +133,20 @@ def gold_rules(texts: Sequence[str]) -> list[Rule]:
     return _rules([untagged(text) for text in texts])
 
 
+def each_once(rules: Iterable[Rule]) -> list[Rule]:
+    """The rules, those of one normal form as one: where and as the first stands, with the marks of all of them.
+
+    Of two gold rules that say the same, one could never be matched.
+    """
+    found: dict[str, Rule] = {}
+    for rule in rules:
+        form = normal_form(rule.text)
+        first = found.get(form, rule)
+        hard, high = first.hard or rule.hard, first.high_level or rule.high_level
+        found[form] = Rule(text=first.text, hard=hard, high_level=high)
+    return list(found.values())
+
+
 def untagged(written: str) -> TaggedLine:
     """The text in one line, without its number, bullet and tags, and which tags it had."""
     line = one_line(written)
@@ -155,9 +172,19 @@ def _rules(lines: Sequence[TaggedLine]) -> list[Rule]:
 
 
 def numbered(rules: Sequence[Rule], *, marks: bool = False) -> str:
-    """A line a rule: `1. text`; with `marks` a hard one is `1. [hard] text`."""
-    lines = (f"{'[hard] ' if marks and rule.hard else ''}{one_line(rule.text)}" for rule in rules)
+    """A line a rule: `1. text`; with `marks` a hard one is `1. [hard] text`.
+
+    A text that holds such a mark itself then stands in quotes, so that nothing but a hard rule looks like one.
+    """
+    lines = (_marked(rule) if marks else one_line(rule.text) for rule in rules)
     return "\n".join(f"{number}. {line}" for number, line in enumerate(lines, 1))
+
+
+def _marked(rule: Rule) -> str:
+    text = one_line(rule.text)
+    seen = _INVISIBLE.sub("", "".join(char for char in text if unicodedata.category(char) != "Cf"))
+    quoted = f"“{text}”" if _SHOWN_HARD.search(unicodedata.normalize("NFKC", seen).casefold()) else text
+    return f"[hard] {quoted}" if rule.hard else quoted
 
 
 def as_lines(rules: Sequence[Rule]) -> str | None:
@@ -172,4 +199,5 @@ def as_lines(rules: Sequence[Rule]) -> str | None:
 def _tagged(rule: Rule) -> str:
     high = rule.high_level and not is_high_level(rule.text)
     tags = f"{'[hard] ' if rule.hard else ''}{'[high] ' if high else ''}"
-    return f"{'- ' if not tags and _MARKER.match(rule.text) else ''}{tags}{rule.text}"
+    read_otherwise = _MARKER.match(rule.text) or rule.text.startswith(COMMENT)
+    return f"{'- ' if not tags and read_otherwise else ''}{tags}{rule.text}"

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from misjudge_storage import judging_records, rubric_records
 from misjudge_storage.errors import InvalidInput
 from misjudge_storage.judging_records import AuditRow, Subject
-from misjudge_storage.rubric_subjects import TaskSubject, task_subjects
+from misjudge_storage.rubric_records import TaskSubject, task_subjects
 from misjudge_storage.types import Record
 from misjudge_tools.judge import named_pairs
 from misjudge_tools.requests import ScoreRubricsRequest
@@ -116,7 +116,11 @@ def given_subjects(request: ScoreRubricsRequest, connection: Connection, audit_i
     """The task that the request holds. Raises InvalidInput where it lacks the gold rules that are asked for."""
     assert given.task is not None
     task_id = given.task.task_id
-    if needs_gold(request) and not given.rubric and task_id not in rubric_records.gold_rubrics(connection, audit_id):
+    if (
+        needs_gold(request)
+        and not given.rubric
+        and task_id not in rubric_records.gold_of_tasks(connection, audit_id, [task_id])
+    ):
         raise InvalidInput(f"To {_purpose(request)} the gold rules of a task given here, give gold_rules, too.")
     judged: tuple[str, ...] = ()
     if applied(request) and request.form == "rubric":

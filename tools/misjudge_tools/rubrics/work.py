@@ -12,10 +12,10 @@ from misjudge_storage.errors import InvalidInput
 from misjudge_storage.rows import audit_id, judge_fingerprint
 from misjudge_storage.run_records import PlannedCell
 from misjudge_tools.deps import Deps
-from misjudge_tools.judging.choice import JudgingSpec, RubricSource, judge_of, label_of
+from misjudge_tools.judging.choice import JudgingSpec, RubricSource, judge_of, label_of, template_of
 from misjudge_tools.judging.prompt_warnings import prompt_warnings
 from misjudge_tools.requests import ScoreRubricsRequest
-from misjudge_tools.rubrics.arguments import MATCHING, applied, refuse_needless, writes
+from misjudge_tools.rubrics.arguments import MATCHING, applied, writes
 from misjudge_tools.rubrics.given import given_work
 from misjudge_tools.rubrics.plan import by_task, draft_cells, draft_id, match_cells, with_drafts
 from misjudge_tools.rubrics.subjects import (
@@ -45,8 +45,7 @@ class Work(NamedTuple):
 
 
 def planned_work(request: ScoreRubricsRequest, deps: Deps) -> Work:
-    """What the request asks of whom. Raises MissingKey, NotFound or InvalidInput."""
-    refuse_needless(request)
+    """What a request whose arguments go together asks of whom. Raises MissingKey, NotFound or InvalidInput."""
     given, audit = given_work(request), audit_id(request.audit)
     writers = asked_writers(request, deps) if writes(request) else ()
     matchers = asked_matchers(request, deps) if request.action in MATCHING else ()
@@ -67,7 +66,7 @@ def planned_work(request: ScoreRubricsRequest, deps: Deps) -> Work:
         subjects.number,
         what_is_counted(request),
         dict(subjects.left_out),
-        (*_warnings(request, subjects), *prompt_warnings(spec.asked), *_lenient(writers, matchers)),
+        (*_warnings(request, subjects), *prompt_warnings(spec.asked), *_unlike(judges), *_lenient(writers, matchers)),
     )
 
 
@@ -127,6 +126,20 @@ def _warnings(request: ScoreRubricsRequest, subjects: Subjects) -> Iterator[str]
         yield f"There are {subjects.there} {counted} to take, not {request.samples}: all of them are taken."
     for reason, number in subjects.left_out.items():
         yield f"Left out: {number} of the {counted}, because {IN_WORDS[reason]}."
+
+
+def _unlike(judges: Sequence[JudgingSpec]) -> Iterator[str]:
+    """A judge without rules beside one with, where a prompt of people's own is in force for one of them only: of the
+    shipped ones either says the same but for the rules.
+    """
+    without = [judge for judge in judges if judge.rubrics is None]
+    ruled = [judge for judge in judges if judge.rubrics is not None]
+    if without and ruled and any(judge.prompt is not None for judge in judges):
+        plain, other = (template_of(specs[0]).version for specs in (without, ruled))
+        yield (
+            f"Without rules {label_of(without[0])} is asked with the prompt {plain}, with rules with {other}: what "
+            "differs between them is more than the rules. Go by human against self, or ask without prompts of your own."
+        )
 
 
 def _lenient(writers: Sequence[JudgingSpec], matchers: Sequence[JudgingSpec]) -> Iterator[str]:

@@ -7,7 +7,7 @@ paid twice.
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 from uuid import uuid4
 
@@ -58,15 +58,11 @@ class Answered(NamedTuple):
 ReadsReply = Callable[[Exchange], Said]
 
 
-async def nothing_else() -> bool:
-    """The model was asked for nothing else in the run."""
-    return False
-
-
 class CellCalls:
     """Asks the models of one cell. `replies` are those of earlier tries, by `reply_key`.
 
-    `took_others` says whether the model has answered other cells of the run.
+    `ends_at_refusal`: a request that the model will not take, though it took others before in this cell, ends what the
+    cell is of, as an episode; else it is lost like any other, and asked again when the run is resumed.
     """
 
     def __init__(
@@ -76,14 +72,15 @@ class CellCalls:
         prompts: Mapping[Role, PromptTemplate],
         paid: Paid,
         replies: Mapping[str, StoredCall],
-        took_others: Callable[[], Awaitable[bool]] = nothing_else,
+        *,
+        ends_at_refusal: bool,
     ) -> None:
         self._ref = ref
         self._ways = ways
         self._prompts = prompts
         self._paid = paid
         self._replies = dict(replies)
-        self._took_others = took_others
+        self._ends_at_refusal = ends_at_refusal
         self._tokens: dict[Role, list[tuple[int | None, int | None]]] = {}
         self._taken: set[Role] = {"success_check"}
 
@@ -109,20 +106,20 @@ class CellCalls:
         for attempt in exchange.attempts:
             if attempt.error is None:
                 self._count(call.role, attempt.input_tokens, attempt.output_tokens)
-        if exchange.error is not None and not await self._is_final(call.role, exchange.error):
+        if exchange.error is not None and not self._is_final(call.role, exchange.error):
             raise CallLost(exchange.error)
         self._taken.add(call.role)
         await self._paid.answered()
         return Answered(exchange, str(logs[-1]["log_id"]) if logs else None)
 
-    async def _is_final(self, role: Role, error: GatewayError) -> bool:
+    def _is_final(self, role: Role, error: GatewayError) -> bool:
         """Whether the model will not take this request, though it took others before: then its role has failed.
 
         One that takes none says nothing of the role: it was asked with a wrong name or parameter.
         """
-        if not isinstance(error, RequestRefused) or error.stops_run:
-            return not error.leaves_open
-        return role in self._taken or await self._took_others()
+        if isinstance(error, RequestRefused) and not error.stops_run and self._ends_at_refusal:
+            return role in self._taken
+        return not error.leaves_open
 
     def used(self, role: Role) -> tuple[int | None, int | None]:
         """Tokens in and out of a role in this cell; None where a reply does not state them, or none was asked."""

@@ -144,9 +144,9 @@ class Feed:
             subject = _subject(cell)
             if cell.kind == ROLLOUT and self._judging_only:
                 continue
-            if subject is None:
+            if cell.kind == ROLLOUT:
                 self._ready.append(Work(cell, self._session.task_of(cell)))
-            elif subject in stored:
+            elif subject is None or subject in stored:
                 self._unshown.append(cell)
             else:
                 self._waiting.setdefault(subject, []).append(cell)
@@ -165,8 +165,12 @@ class Feed:
         return cells, stored, elsewhere
 
     async def _show(self) -> None:
-        """What waited goes before further rollouts and rubrics, so a run that ends early has judged what it has."""
-        cells = [self._unshown.popleft() for _ in range(min(CHUNK, len(self._unshown)))]
+        """What waited goes before all else, and judging before rollouts: a run that ends early has judged what it has.
+
+        What else can be begun keeps the order of the plan, so that such a run has done whole tasks.
+        """
+        # The last ones first, as each batch goes before those that were shown.
+        cells = [self._unshown.pop() for _ in range(min(CHUNK, len(self._unshown)))][::-1]
         works = await asyncio.to_thread(self._shown, cells)
         await self._session.tell_truth([work.shown for work in works if work.shown is not None])
         self._ready.extendleft(reversed(works))

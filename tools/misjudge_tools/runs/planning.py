@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from sqlalchemy import Connection
 
-from misjudge_storage import judging_records, run_records
+from misjudge_storage import run_progress, run_records
 from misjudge_storage.engine import Store
 from misjudge_storage.errors import Conflict, InvalidInput
 from misjudge_storage.hashing import canonical
@@ -20,13 +20,14 @@ from misjudge_storage.types import Record
 from misjudge_tools.deps import Deps
 from misjudge_tools.judging.choice import judge_of
 from misjudge_tools.requests import AskingRequest, Limits
-from misjudge_tools.results import RolePlan, RunReport
+from misjudge_tools.results import RunReport
 from misjudge_tools.runs.budget import Budget, refuse_unpriced
 from misjudge_tools.runs.cascade import terms_of
 from misjudge_tools.runs.cascade_plan import beside_run, following_cells, kept_cells, parted
 from misjudge_tools.runs.cascade_report import planned_cascade
 from misjudge_tools.runs.expected import expected_use, most_paid_calls, pricings_of
 from misjudge_tools.runs.plan import minus_stored
+from misjudge_tools.runs.request_sizes import OF_RUBRICS
 from misjudge_tools.runs.rollout_plan import Cast
 from misjudge_tools.runs.spec import RunSpec, judges_named, read_spec, run_marks
 
@@ -84,7 +85,7 @@ def planned_report(deps: Deps, operation: str, request: AskingRequest, plan: Pla
         cascade = planned_cascade(connection, audit_id(request.audit), plan.spec, plan.cells, plan.pairs)
     stored = stored_cells(deps.store, [*plan.cells, *plan.possible])
     open_cells, possible = minus_stored(plan.cells, stored), minus_stored(plan.possible, stored)
-    roles = expected_use(deps, request.audit, plan.spec, plan.cast, [*open_cells, *possible])
+    roles = expected_use(deps, request.audit, plan.spec, plan.cast, open_cells, possible)
     return RunReport(
         run="",
         audit=request.audit,
@@ -94,7 +95,8 @@ def planned_report(deps: Deps, operation: str, request: AskingRequest, plan: Pla
         done=0,
         total=len(open_cells),
         plan=roles,
-        most_cost=_total(roles),
+        most_cost=_total(role.most_cost for role in roles),
+        about_cost=_total(role.about_cost for role in roles),
         limits=budget.model_dump(exclude_none=True),
         cascade=cascade,
         simulated=run_marks(plan.spec) is not None,
@@ -102,10 +104,10 @@ def planned_report(deps: Deps, operation: str, request: AskingRequest, plan: Pla
     )
 
 
-def _total(roles: Sequence[RolePlan]) -> float | None:
-    """USD of all roles together, None where one is unknown or is no more than an estimate."""
-    costs = [role.most_cost for role in roles]
-    return None if not costs or None in costs else sum(cost for cost in costs if cost is not None)
+def _total(costs: Iterable[float | None]) -> float | None:
+    """USD of all roles together, None where that of one is not known."""
+    known = list(costs)
+    return None if not known or None in known else sum(cost for cost in known if cost is not None)
 
 
 def _refuse_unpriced(deps: Deps, plan: Plan, budget: Budget) -> None:
@@ -116,7 +118,7 @@ def _refuse_unpriced(deps: Deps, plan: Plan, budget: Budget) -> None:
 def stored_cells(store: Store, plan: Sequence[PlannedCell]) -> set[str]:
     """Which cells of a plan have a stored result."""
     with store.read() as connection:
-        return judging_records.stored_cells(connection, [cell.cell_id for cell in plan])
+        return run_progress.stored_cells(connection, [cell.cell_id for cell in plan])
 
 
 def asked_cells(store: Store, plan: Plan) -> list[PlannedCell]:
@@ -134,7 +136,7 @@ def store_plan(deps: Deps, operation: str, request: AskingRequest, plan: Plan, s
     audit, budget = audit_id(request.audit), budget_of(request)
     _refuse_unpriced(deps, plan, budget)
     with deps.store.write() as connection:
-        stored = judging_records.stored_cells(connection, [cell.cell_id for cell in (*plan.cells, *plan.possible)])
+        stored = run_progress.stored_cells(connection, [cell.cell_id for cell in (*plan.cells, *plan.possible)])
         already = sum(cell.cell_id in stored for cell in plan.cells)
         kept = kept_cells(plan.spec, plan.cells)
         cells: Sequence[PlannedCell] = minus_stored(plan.cells, stored - kept)
@@ -196,13 +198,15 @@ def _refuse_unbounded(
     connection: Connection, audit: str, plan: Plan, cells: Sequence[PlannedCell], budget: Budget
 ) -> None:
     """Raises InvalidInput for a large plan to a paid gateway without a ceiling."""
-    planned = most_paid_calls(connection, audit, plan.spec, plan.cast, cells)
+    planned, estimated = most_paid_calls(connection, audit, plan.spec, plan.cast, cells)
     if planned > FREE_CALLS and budget.max_calls is None and budget.max_usd is None:
-        guessed = plan.spec.rubrics is not None and any(cell.draft_id is not None for cell in cells)
-        up_to = "about " if guessed else "up to " if plan.cast is not None or plan.possible else ""
+        up_to = "about " if estimated else "up to " if plan.cast is not None or plan.possible else ""
+        given = f" ({OF_RUBRICS})" if estimated else ""
+        goes_on = " A run that ends at its limit can be resumed." if estimated else ""
         raise InvalidInput(
-            f"This takes {up_to}{planned} calls to a gateway that may cost money. Call again with max_calls={planned} "
-            f"(--max-calls {planned}) or max_usd, or with dry_run=true (--dry-run) to see the plan."
+            f"This takes {up_to}{planned} calls to a gateway that may cost money{given}. Call again with "
+            f"max_calls={planned} (--max-calls {planned}) or max_usd, or with dry_run=true (--dry-run) to see the "
+            f"plan.{goes_on}"
         )
 
 

@@ -113,7 +113,9 @@ class RolloutSession:
         if user.template is not None:
             prompts["user_sim"] = user.template
         ref = CellRef(self._audit.audit_id, self._run_id, cell.cell_id, planned.task.task_id, cell.cell_id, None)
-        return CellCalls(ref, ways, prompts, paid, await asyncio.to_thread(self._replies, cell.cell_id))
+        return CellCalls(
+            ref, ways, prompts, paid, await asyncio.to_thread(self._replies, cell.cell_id), ends_at_refusal=True
+        )
 
     def _asked(self, planned: Rollout) -> dict[Role, Asking]:
         """The models that a rollout asks, by role."""

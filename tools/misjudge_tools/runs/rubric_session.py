@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from misjudge_storage import judging_records, run_progress, tables
+from misjudge_storage import judging_records, tables
 from misjudge_storage.engine import Store
 from misjudge_storage.errors import ContextOverflow, GatewayError, InvalidInput
 from misjudge_storage.hashing import template_hash
@@ -115,11 +115,7 @@ class RubricSession:
         role: Role = "rubric_generate" if cell.kind == GENERATE else "rubric_match"
         ref = CellRef(self._audit.audit_id, self._run_id, cell.cell_id, cell.task_id or "", None, actor.judge_id)
         prompts: dict[Role, PromptTemplate] = {role: template_of(actor.spec)}
-
-        async def took_others() -> bool:
-            return await asyncio.to_thread(self._has_answered, actor.judge_id)
-
-        calls = CellCalls(ref, {role: actor.way}, prompts, paid, replies, took_others)
+        calls = CellCalls(ref, {role: actor.way}, prompts, paid, replies, ends_at_refusal=False)
         work = _Asking(actor, cell, given, calls)
         try:
             return await (self._write(work) if cell.kind == GENERATE else self._match(work))
@@ -141,10 +137,6 @@ class RubricSession:
     def _given(self, cell: PlannedCell) -> Given:
         with self._store.read() as connection:
             return given_to(connection, self._audit.audit_id, cell)
-
-    def _has_answered(self, judge_id: str) -> bool:
-        with self._store.read() as connection:
-            return run_progress.has_answered(connection, self._run_id, judge_id)
 
     async def _write(self, work: _Asking) -> Judged:
         await self._tell_gold(work)
@@ -183,7 +175,6 @@ class RubricSession:
             rubric_id,
             reading.unscored_reason,
             DraftCounts(**counts),
-            repeat=cell.repeat,
             repaired=reading.repaired,
             log_id=answered.log_id,
         )

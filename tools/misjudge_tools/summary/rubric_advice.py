@@ -2,116 +2,138 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from misjudge_tools.stats.paired import ALPHA
-from misjudge_tools.stats.rates import Rate
-from misjudge_tools.summary.rubric_values import GapRow, MatcherCheck, RubricsSection, WriterRow
+from misjudge_tools.summary.rubric_phrases import MADE_UP, counted, named, points, share
+from misjudge_tools.summary.rubric_trust import difference_sentences, few_sentences, trust_sentences
+from misjudge_tools.summary.rubric_values import (
+    AccuracyRow,
+    GapRow,
+    MatcherCheck,
+    RubricsSection,
+    SourceKind,
+    WriterRow,
+)
 
-LOW_RECALL = 0.5
-"""Below it a writer is not to be trusted (RubricBench, arXiv 2603.01562)."""
-BASELINE = 20
-"""Samples that a first baseline of trust needs."""
 MANY_UNSCORED = 0.2
+MANY_WITHOUT = 0.1
+"""Share of pairs without a rule to judge by that is told."""
 MOST_SENTENCES = 3
 """Of one kind; the tables have all."""
 
 
 def advice(found: RubricsSection) -> tuple[str, ...]:
-    """The sentences, the most important first."""
+    """The sentences, the most important kind first; of one kind as their rows stand."""
+    made_up = found.simulated
     kinds = (
-        map(_distrust, filter(_is_low, found.writers)),
-        _gaps(found.gaps),
-        map(_disagreement, (check for check in found.checks if check.disputed)),
-        _unscored(found.writers),
-        map(_few, (row for row in found.writers if 0 < row.samples < BASELINE)),
+        (trust_sentences(found.writers, made_up), None),
+        (difference_sentences(found.writer_differences, made_up), "writer_differences"),
+        (_gaps(found.gaps, made_up), "gaps"),
+        (_without_rules(found.accuracy, made_up), "accuracy"),
+        ((_disagreement(check, made_up) for check in found.checks if check.disputed), "checks"),
+        (_unscored(found.writers, made_up), "writers"),
+        (few_sentences(found.writers, made_up), "writers"),
     )
-    return tuple(sentence for kind in kinds for sentence in _first(list(kind)))
+    return tuple(sentence for kind, part in kinds for sentence in _first(list(kind), part))
 
 
-def _first(sentences: Sequence[str]) -> Sequence[str]:
+def _first(sentences: Sequence[str], part: str | None) -> Sequence[str]:
+    """The first ones, and which part has the rows of the others; all of what has no such part."""
     more = len(sentences) - MOST_SENTENCES
-    return sentences if more <= 0 else [*sentences[:MOST_SENTENCES], f"The same holds in {more} more cases."]
+    if part is None or more <= 0:
+        return sentences
+    return [*sentences[:MOST_SENTENCES], f"There is more of this kind, {more} in all: see {part}."]
 
 
-def _is_low(row: WriterRow) -> bool:
-    return row.recall.rate is not None and row.recall.rate < LOW_RECALL
-
-
-def _distrust(row: WriterRow) -> str:
-    by = f", matched by {row.matcher}" if row.matcher else ""
-    return (
-        f"Do not trust rules that {row.writer} writes: recall {_share(row.recall)}, {_samples(row.samples)}{by}, is "
-        "below 0.5. Judge with human rules or a rubric of the library instead, try another writer, and review the gold "
-        "rules that nothing hits."
-    )
-
-
-def _gaps(rows: Sequence[GapRow]) -> Iterator[str]:
+def _gaps(rows: Sequence[GapRow], simulated: Collection[str]) -> Iterator[str]:
     for row in rows:
         if row.n == 0 or row.difference is None or row.low is None or row.high is None:
             continue
-        if row.rubric_gap and row.low > 0:
+        if row.rubric_gap:
+            yield from _rubric_gap(row, row.low, row.high, simulated)
+        elif row.high < 0 or (row.first_kind == "library" and row.low > 0):
+            yield _other_gap(row, simulated)
+
+
+def _rubric_gap(row: GapRow, low: float, high: float, simulated: Collection[str]) -> Iterator[str]:
+    judge, own = _judge(row, simulated), _source(row.second, simulated)
+    if low > 0:
+        yield (
+            f"Rubric gap of {judge}: {_with(row.first, row.first_kind, simulated)} it is right {_size(row)} more often "
+            f"than with {own}{_seen(row)}. What is lost is lost in writing the rules: give it human ones."
+        )
+    elif high >= 0:
+        said = f"{row.first} − {own}: {points(row.difference or 0, low, high)}, {row.n} pairs"
+        yield f"No rubric gap of {judge} is seen ({said}){_missed(row)}."
+
+
+def _other_gap(row: GapRow, simulated: Collection[str]) -> str:
+    less = (row.high or 0) < 0
+    first, second = _source(row.first, simulated), _with(row.second, row.second_kind, simulated)
+    found = (
+        f"{_judge(row, simulated)} is right {_size(row)} {'less' if less else 'more'} often with {first} than "
+        f"{second}{_seen(row)}"
+    )
+    if not less:
+        return f"{found}."
+    return f"{found}: do not give it these." if row.second_kind == "none" else f"{found}: give it the latter."
+
+
+def _judge(row: GapRow, simulated: Collection[str]) -> str:
+    made_up = not {row.first_label, row.second_label}.isdisjoint(simulated)
+    return f"{row.judge}{MADE_UP if made_up else ''}"
+
+
+def _source(source: str, simulated: Collection[str]) -> str:
+    """The source, marked where a writer of own rules is made up."""
+    return f"{source}{MADE_UP if any(source.startswith(f'self[{label}]') for label in simulated) else ''}"
+
+
+def _with(source: str, kind: SourceKind, simulated: Collection[str]) -> str:
+    """As a sentence says it, unless more than the kind of rules is to be told."""
+    plainly = {"none": "without rules", "human": "with human rules"}
+    return plainly[kind] if source == kind and kind in plainly else f"with {_source(source, simulated)}"
+
+
+def _without_rules(rows: Sequence[AccuracyRow], simulated: Collection[str]) -> Iterator[str]:
+    for row in rows:
+        if row.no_rubric > MANY_WITHOUT * row.pairs:
+            judge, own = f"{row.judge}{MADE_UP if row.label in simulated else ''}", _source(row.source, simulated)
+            known = row.accuracy.n + row.no_rubric
             yield (
-                f"Rubric gap of {row.judge}: with human rules it is right {_points(row)} more often than with "
-                f"{row.second}{_seen(row)}. What is lost is lost in writing the rules: give it human ones."
-            )
-        elif row.rubric_gap and row.low <= 0 <= row.high:
-            said = f"{row.first} − {row.second}: {_difference(row)}"
-            yield f"No rubric gap of {row.judge} is seen ({said}){_missed(row)}."
-        elif row.second == "none" and row.high < 0:
-            yield (
-                f"{row.judge} is right {_points(row)} less often with {row.first} than without rules{_seen(row)}: do "
-                "not give it these."
+                f"{row.no_rubric} of {row.pairs} pairs of {judge} with {own} have no verdict, because there was no "
+                f"rule to judge by. Its accuracy, {share(row.accuracy)}, leaves them out, which is kind to a writer "
+                f"that writes nothing; were they all wrong, it would be {100 * row.right / known:.1f} %."
             )
 
 
-def _disagreement(check: MatcherCheck) -> str:
+def _disagreement(check: MatcherCheck, simulated: Collection[str]) -> str:
     return (
-        f"{check.first} and {check.second} differ by more than 0.20 in recall on {check.disputed} of "
-        f"{_samples(check.samples)} by {check.writer} (rules answered alike: {_share(check.agreement)}). See checks "
-        "for the rules that they read differently, and let a person decide those."
+        f"{named(check.first, simulated)} and {named(check.second, simulated)} differ by more than 0.20 in recall on "
+        f"{check.disputed} of {counted(check.samples, 'sample')} by {named(check.writer, simulated)} (rules answered "
+        f"alike: {share(check.agreement)}). See checks for the rules that they read differently, and let a person "
+        "decide those."
     )
 
 
-def _unscored(rows: Sequence[WriterRow]) -> Iterator[str]:
+def _unscored(rows: Sequence[WriterRow], simulated: Collection[str]) -> Iterator[str]:
     for row in rows:
         if row.unscored_rules > MANY_UNSCORED * row.total_generated:
             yield (
-                f"{row.unscored_rules} of {row.total_generated} rules by {row.writer} have no readable answer of "
-                f"{row.matcher}, so recall is known of {_samples(row.samples)} only. Use another matcher."
+                f"{row.unscored_rules} of {row.total_generated} rules by {named(row.writer, simulated)} have no "
+                f"readable answer of {named(row.matcher or '', simulated)}, so recall is known of "
+                f"{counted(row.samples, 'sample')} only. Use another matcher."
             )
     drafts = {row.writer: row for row in rows if row.unscored_drafts > MANY_UNSCORED * row.drafts}
     for row in drafts.values():
         yield (
-            f"{row.unscored_drafts} of {row.drafts} rubrics by {row.writer} could not be read; they count for nothing. "
-            "Use another writer, or give it more tokens."
+            f"{row.unscored_drafts} of {row.drafts} rubrics by {named(row.writer, simulated)} could not be read; they "
+            "count for nothing. Use another writer, or give it more tokens."
         )
 
 
-def _few(row: WriterRow) -> str:
-    return (
-        f"The recall of {row.writer} rests on {_samples(row.samples)} (95 % {_range(row.recall)}): a baseline of trust "
-        f"needs {BASELINE} (samples={BASELINE}, --samples {BASELINE})."
-    )
-
-
-def _share(rate: Rate) -> str:
-    """`12.5 % (3 of 24, 95 % 4–31 %)`."""
-    if rate.rate is None:
-        return "none known"
-    return f"{100 * rate.rate:.1f} % ({rate.k} of {rate.n}, 95 % {_range(rate)})"
-
-
-def _range(rate: Rate) -> str:
-    return f"{100 * (rate.low or 0):.0f}–{100 * (1 if rate.high is None else rate.high):.0f} %"
-
-
-def _samples(number: int) -> str:
-    return "1 sample" if number == 1 else f"{number} samples"
-
-
-def _points(row: GapRow) -> str:
+def _size(row: GapRow) -> str:
     return f"{abs(100 * (row.difference or 0)):.1f} points"
 
 
@@ -123,13 +145,6 @@ def _seen(row: GapRow) -> str:
 
 def _p(p: float) -> str:
     return "below .001" if p < 0.001 else f"{p:.3f}"
-
-
-def _difference(row: GapRow) -> str:
-    return (
-        f"{100 * (row.difference or 0):+.1f} points, 95 % {100 * (row.low or 0):+.1f} to {100 * (row.high or 0):+.1f}, "
-        f"{row.n} pairs"
-    )
 
 
 def _missed(row: GapRow) -> str:

@@ -10,12 +10,12 @@ from misjudge_storage.summary_values import Sums
 from misjudge_tools.stats.paired import PairedCounts, paired_difference
 from misjudge_tools.stats.probes import PairedSums
 from misjudge_tools.stats.rates import ClusterSums, clustered_rate
-from misjudge_tools.summary.rubric_conditions import KINDS, Compared, Condition
+from misjudge_tools.summary.rubric_conditions import Compared, Condition
 from misjudge_tools.summary.rubric_reading import Difference, FoundInversions
 from misjudge_tools.summary.rubric_values import AccuracyRow, ConflictRow, GapRow, InversionExample, InversionRow
 from misjudge_tools.summary.rubric_writers import briefly
 
-PLAIN = ("pairs", "right", "wrong", "tie", "inconsistent", "unscored")
+PLAIN = ("pairs", "right", "wrong", "tie", "inconsistent", "unscored", "no_rubric")
 """Fields of counts that are plain numbers."""
 MOST_HITS = 5
 """Gold rules that an example says the own rules hit."""
@@ -24,11 +24,7 @@ MOST_HITS = 5
 def accuracy_rows(found: Iterable[Condition], verdicts: Mapping[VerdictGroup, VerdictCounts]) -> list[AccuracyRow]:
     """Every judge of pairs by the source of its rules."""
     by_judge = _by_judge(verdicts)
-    return [
-        _accuracy(one, _added(list(by_judge[one.judge_id].values())))
-        for one in _sorted(found)
-        if one.judge_id in by_judge
-    ]
+    return [_accuracy(one, _added(list(by_judge[one.judge_id].values()))) for one in found if one.judge_id in by_judge]
 
 
 def accuracy_domains(found: Iterable[Condition], verdicts: Mapping[VerdictGroup, VerdictCounts]) -> list[AccuracyRow]:
@@ -36,7 +32,7 @@ def accuracy_domains(found: Iterable[Condition], verdicts: Mapping[VerdictGroup,
     by_judge = _by_judge(verdicts)
     return [
         _accuracy(one, by_judge[one.judge_id][domain], domain)
-        for one in _sorted(found)
+        for one in found
         for domain in _several(by_judge.get(one.judge_id, {}))
     ]
 
@@ -63,11 +59,7 @@ def inversion_rows(found: Iterable[FoundInversions], labels: Mapping[str, str]) 
 
 def conflict_rows(found: Iterable[Condition], rulings: Mapping[str, RulingCounts]) -> list[ConflictRow]:
     """Every judge that applied rules."""
-    return [_conflict(one, rulings[one.judge_id]) for one in _sorted(found) if one.judge_id in rulings]
-
-
-def _sorted(found: Iterable[Condition]) -> list[Condition]:
-    return sorted(found, key=lambda one: (one.judge, one.form, one.protocol, KINDS.index(one.kind), one.source))
+    return [_conflict(one, rulings[one.judge_id]) for one in found if one.judge_id in rulings]
 
 
 def _by_judge(verdicts: Mapping[VerdictGroup, VerdictCounts]) -> dict[str, dict[str | None, VerdictCounts]]:
@@ -118,6 +110,10 @@ def _gap(which: Compared, counts: Sequence[DifferenceCounts], domain: str | None
         protocol=which.first.protocol,
         first=which.first.source,
         second=which.second.source,
+        first_kind=which.first.kind,
+        second_kind=which.second.kind,
+        first_label=which.first.label,
+        second_label=which.second.label,
         rubric_gap=(which.first.kind, which.second.kind) == ("human", "self"),
         domain=domain,
         **paired_difference(PairedCounts(first, second, sums)).model_dump(),
@@ -125,15 +121,20 @@ def _gap(which: Compared, counts: Sequence[DifferenceCounts], domain: str | None
 
 
 def _inversion(found: FoundInversions, labels: Mapping[str, str]) -> InversionRow:
-    writer_id = found.own.writer_id or ""
+    writer_id = found.own.rules.writer_id or ""
+    seen, untold = ClusterSums(*found.counts.seen), found.counts.untold
     return InversionRow(
         judge=found.own.judge,
         protocol=found.own.protocol,
+        label=found.own.label,
         writer=labels.get(writer_id, writer_id),
         matcher=labels.get(found.matcher_id, found.matcher_id),
-        inverted=clustered_rate(ClusterSums(*found.counts.seen)),
+        pairs=found.pairs.pairs,
+        with_high_level=found.pairs.with_high_level,
+        decided=seen.n + untold,
+        inverted=clustered_rate(seen),
         of_wrong=clustered_rate(ClusterSums(*found.counts.of_wrong)),
-        untold=found.counts.untold,
+        untold=untold,
         examples=tuple(
             InversionExample(
                 pair=one.pair_id,
@@ -151,6 +152,7 @@ def _conflict(one: Condition, counts: RulingCounts) -> ConflictRow:
         judge=one.judge,
         source=one.source,
         label=one.label,
+        form="rubric" if one.form == "rubric" else "pairwise",
         rulings=counts.rulings,
         soft_over_hard=clustered_rate(ClusterSums(*counts.soft_over_hard)),
         reweighted=clustered_rate(ClusterSums(*counts.reweighted)),

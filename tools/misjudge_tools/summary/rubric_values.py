@@ -66,6 +66,23 @@ class WriterRow(WriterScores):
     asked_matches: Count
 
 
+class WriterDifference(Value):
+    """A writer beside `best`, the one of the best recall by the same `matcher`.
+
+    `recall_difference` is the recall of `writer` minus that of `best`, over the gold rules (its n) of the `tasks` all
+    of whose rules were answered for both; its interval counts tasks as clusters. Of these gold rules `only_writer` are
+    hit by the one alone, and `only_best` by the other. Where the interval holds 0, the two cannot be told apart.
+    """
+
+    writer: str
+    best: str
+    matcher: str
+    tasks: Count
+    recall_difference: Effect
+    only_writer: Count
+    only_best: Count
+
+
 class DisputedText(Value):
     """A generated rule that two matchers answered differently, with the gold rule of each, None where it has none."""
 
@@ -107,9 +124,15 @@ class MatcherCheck(Value):
 class AccuracyRow(Value):
     """How often a judge with rules of one source is right, over decidable pairs; intervals count tasks as clusters.
 
-    In `accuracy` a tie and an inconsistent verdict are not right; an unscored one is left out of it, and in the
-    official protocol counts as wrong. `decided_accuracy` leaves them all out. `source` is none, self[WRITER], human, or
-    the name of a rubric of the library.
+    In `accuracy` a tie and an inconsistent verdict are not right; an unscored one is left out of it, but counts as
+    wrong in the official protocol where a reply came that cannot be read. `decided_accuracy` leaves them all out. Of
+    the `unscored` pairs, `no_rubric` had no rule to be judged by: that they are left out is kind to a writer that
+    writes nothing.
+
+    `judge` and `source` are what people call the two, and tell all rows of one protocol apart. `judge` is the label of
+    the judge without rules, with the language in brackets where it was asked in several; `source` is none,
+    self[WRITER], human, or the name of a rubric of the library, with its version where there are several. `label` is
+    that of the judge with these rules.
     """
 
     judge: str
@@ -124,6 +147,7 @@ class AccuracyRow(Value):
     tie: Count
     inconsistent: Count
     unscored: Count
+    no_rubric: Count
     accuracy: Rate
     decided_accuracy: Rate
 
@@ -132,13 +156,18 @@ class GapRow(PairedDifference):
     """Accuracy with rules of the `first` source minus that with the `second`, on the pairs that count for both: in the
     official protocol all that have both, else those that are scored with both.
 
-    human − self is the rubric gap: what is lost because the writer, and not the judge, falls short.
+    human − self is the rubric gap: what is lost because the writer, and not the judge, falls short. Of the library a
+    rubric stands beside human ones, none, and its older versions. `judge`, `first` and `second` are as in accuracy.
     """
 
     judge: str
     protocol: Protocol
     first: str
     second: str
+    first_kind: SourceKind
+    second_kind: SourceKind
+    first_label: str
+    second_label: str
     rubric_gap: bool
     domain: str | None = None
 
@@ -155,19 +184,26 @@ class InversionExample(Value):
 
 
 class InversionRow(Value):
-    """Value inversion by the rules of one writer, as one matcher matched them.
+    """Value inversion by the rules of one writer, as one matcher matched them, by the judge that is `label`.
 
-    Of the pairs that the own rules decided, whose tasks have high-level gold rules, and of which it can be told,
+    From all pairs to those of which it can be told: of the decidable `pairs` that the judge was asked about with its
+    own rules, `with_high_level` are of tasks with high-level gold rules, and of these `decided` have a verdict for one
+    side. Of `untold` ones a match or a verdict on a high-level rule is missing, or the orders disagree on it; the rest
+    is the n of `inverted`.
+
     `inverted` are those on which the verdict prefers the gold loser while that side fails a high-level gold rule that
     the own ones lack. A side fails a rule where all readable verdicts of the same judge with the gold rules say so, in
-    both orders. `of_wrong` is the share among the wrong verdicts. Of `untold` pairs a match or such a verdict is
-    missing, or the orders disagree.
+    both orders. `of_wrong` is the share among the wrong verdicts.
     """
 
     judge: str
     protocol: Protocol
+    label: str
     writer: str
     matcher: str
+    pairs: Count
+    with_high_level: Count
+    decided: Count
     inverted: Rate
     of_wrong: Rate
     untold: Count
@@ -178,12 +214,14 @@ class ConflictRow(Value):
     """Verdicts of a judge against what its own verdicts on the rules come to, over the rulings where both are known.
 
     `soft_over_hard` went for what fails a hard rule, `reweighted` against the count of soft rules. Over all `rulings`,
-    `left_out` rules were not shown and `unscored_rules` got no readable verdict.
+    `left_out` rules were not shown and `unscored_rules` got no readable verdict. `form` tells a judge of pairs from one
+    of single responses, which may bear the same label.
     """
 
     judge: str
     source: str
     label: str
+    form: Literal["pairwise", "rubric"]
     rulings: Count
     soft_over_hard: Rate
     reweighted: Rate
@@ -193,12 +231,15 @@ class ConflictRow(Value):
 
 class RubricsSection(Value):
     """What rubric work comes to. `advice` says what follows, with the numbers that say so; `simulated` are the writers,
-    matchers and judges, by label, whose part in it is made up.
+    matchers and judges, by label, whose part in it is made up. Where not all of it was asked for, `parts` names what
+    was, each perhaps with the place of its first row from 0 (`writers.7`); the others are empty.
     """
 
+    parts: tuple[str, ...] = ()
     advice: tuple[str, ...]
     simulated: tuple[str, ...]
     writers: tuple[WriterRow, ...]
+    writer_differences: tuple[WriterDifference, ...]
     gaps: tuple[GapRow, ...]
     accuracy: tuple[AccuracyRow, ...]
     inversions: tuple[InversionRow, ...]

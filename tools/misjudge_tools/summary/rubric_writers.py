@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
 
-from misjudge_storage.rubric_counts import DisputedRule, DraftTask, MatchedTwice
-from misjudge_tools.stats.probes import Differences, paired_effect, paired_sums
+from misjudge_storage.rubric_counts import DisputedRule, MatchedTwice
+from misjudge_tools.stats.probes import Differences, PairedSums, paired_effect, paired_sums
 from misjudge_tools.stats.rates import Tally, cluster_sums, clustered_rate
-from misjudge_tools.stats.rubrics import RubricMetrics, SampleCounts, rubric_metrics
-from misjudge_tools.summary.rubric_reading import TwoMatchers, is_disputed
-from misjudge_tools.summary.rubric_values import DisputedSample, DisputedText, MatcherCheck, WriterRow, WriterScores
+from misjudge_tools.stats.rubrics import RubricMetrics, rubric_metrics
+from misjudge_tools.summary.rubric_reading import TwoMatchers, TwoWriters, is_disputed
+from misjudge_tools.summary.rubric_samples import Matched
+from misjudge_tools.summary.rubric_values import (
+    DisputedSample,
+    DisputedText,
+    MatcherCheck,
+    WriterDifference,
+    WriterRow,
+    WriterScores,
+)
 
 MOST_RULES = 8
 """Rules that are shown of a sample."""
@@ -18,45 +25,25 @@ TEXT_CHARS = 200
 """Characters of a rule that are shown."""
 
 
-class _Matched(NamedTuple):
-    """The rubrics of a writer as they count for one matcher, or for none."""
-
-    writer_id: str
-    matcher_id: str | None
-    drafts: Sequence[DraftTask]
-    all_drafts: int
-
-    @property
-    def scored(self) -> Sequence[DraftTask]:
-        return [draft for draft in self.drafts if draft.scored]
-
-    @property
-    def counted(self) -> Sequence[DraftTask]:
-        """Those that recall can be known of, once each rule is answered. Nobody needs to match what holds no rule."""
-        if self.matcher_id is None and any(draft.generated for draft in self.scored):
-            return []
-        return [draft for draft in self.scored if draft.total_gold]
-
-    @property
-    def samples(self) -> Sequence[SampleCounts]:
-        """The counts of those."""
-        return [_sample(draft) for draft in self.counted]
+def writer_rows(written: Iterable[Matched], writers: Sequence[str], labels: Mapping[str, str]) -> list[WriterRow]:
+    """Every writer by each of its matchers, in the order of `writers` (ids)."""
+    return [_row(one, labels) for one in _in_order(written, writers)]
 
 
-def writer_rows(drafts: Iterable[DraftTask], labels: Mapping[str, str]) -> list[WriterRow]:
-    """Every writer by each of its matchers, best recall first."""
-    return sorted((_row(one, labels) for one in _matched(drafts)), key=_best_first)
-
-
-def writer_domains(drafts: Iterable[DraftTask], labels: Mapping[str, str]) -> list[WriterScores]:
+def writer_domains(written: Iterable[Matched], writers: Sequence[str], labels: Mapping[str, str]) -> list[WriterScores]:
     """The same by domain, where there are several."""
     found = []
-    for one in _matched(drafts):
+    for one in _in_order(written, writers):
         domains = sorted({draft.domain for draft in one.counted if draft.domain is not None})
         if len(domains) > 1:
             parts = {name: one._replace(drafts=[d for d in one.drafts if d.domain == name]) for name in domains}
             found += [_scores(part, rubric_metrics(part.samples), labels, name) for name, part in parts.items()]
-    return sorted(found, key=_best_first)
+    return found
+
+
+def writer_differences(found: Iterable[TwoWriters], labels: Mapping[str, str]) -> list[WriterDifference]:
+    """Every writer beside the best one of its matcher, where both have a task."""
+    return [_difference(one, labels) for one in found if one.counts.clusters]
 
 
 def matcher_checks(found: Iterable[TwoMatchers], labels: Mapping[str, str]) -> list[MatcherCheck]:
@@ -69,37 +56,12 @@ def briefly(rule: str) -> str:
     return rule if len(rule) <= TEXT_CHARS else f"{rule[: TEXT_CHARS - 1]}…"
 
 
-def _best_first(row: WriterScores) -> tuple[float, str, str, str]:
-    recall = row.recall.rate
-    return (1.0 if recall is None else -recall, row.writer, row.matcher or "", row.domain or "")
+def _in_order(written: Iterable[Matched], writers: Sequence[str]) -> list[Matched]:
+    """Of one writer the best recall first."""
+    return sorted(written, key=lambda one: (writers.index(one.writer_id), -one.recall))
 
 
-def _matched(drafts: Iterable[DraftTask]) -> Iterator[_Matched]:
-    """What could not be read, and what holds no rule, is the same whoever would have matched it."""
-    writers: dict[str, list[DraftTask]] = {}
-    for draft in drafts:
-        writers.setdefault(draft.writer_id, []).append(draft)
-    for writer_id, mine in writers.items():
-        same = {draft.task_id: draft for draft in mine if not draft.generated}
-        number = len({draft.task_id for draft in mine})
-        matchers: list[str | None] = [*sorted({one.matcher_id for one in mine if one.matcher_id is not None})]
-        for matcher_id in matchers or [None]:
-            by_them = [one for one in mine if one.matcher_id == matcher_id and one.task_id not in same]
-            yield _Matched(writer_id, matcher_id, [*by_them, *same.values()], number)
-
-
-def _sample(draft: DraftTask) -> SampleCounts:
-    return SampleCounts(
-        task=draft.task_id,
-        total_gold=draft.total_gold or 0,
-        matched_gold=draft.matched_gold,
-        generated=draft.generated,
-        answered=draft.answered,
-        matched=draft.matched,
-    )
-
-
-def _scores(one: _Matched, found: RubricMetrics, labels: Mapping[str, str], domain: str | None = None) -> WriterScores:
+def _scores(one: Matched, found: RubricMetrics, labels: Mapping[str, str], domain: str | None = None) -> WriterScores:
     samples = one.samples
     generated = sum(draft.generated for draft in (one.scored if one.matcher_id is None else one.counted))
     return WriterScores(
@@ -118,7 +80,7 @@ def _scores(one: _Matched, found: RubricMetrics, labels: Mapping[str, str], doma
     )
 
 
-def _row(one: _Matched, labels: Mapping[str, str]) -> WriterRow:
+def _row(one: Matched, labels: Mapping[str, str]) -> WriterRow:
     samples = one.samples
     found = rubric_metrics(samples)
     gold = sum(sample.total_gold for sample in samples)
@@ -142,6 +104,19 @@ def _row(one: _Matched, labels: Mapping[str, str]) -> WriterRow:
         compound=sum(draft.compound for draft in one.scored),
         equal_matches=equal,
         asked_matches=sum(sample.answered for sample in samples) - equal,
+    )
+
+
+def _difference(found: TwoWriters, labels: Mapping[str, str]) -> WriterDifference:
+    only_best, only_writer, clusters, n, d, dd, dn, nn = found.counts
+    return WriterDifference(
+        writer=labels.get(found.writer_id, found.writer_id),
+        best=labels.get(found.best_id, found.best_id),
+        matcher=labels.get(found.matcher_id, found.matcher_id),
+        tasks=clusters,
+        recall_difference=paired_effect(PairedSums(clusters, n, -d, only_best + only_writer, dd, -dn, nn)),
+        only_writer=only_writer,
+        only_best=only_best,
     )
 
 

@@ -33,13 +33,14 @@ def rubrics_of(counts: RubricCounts | None) -> RubricsSection | NoData:
     found = RubricsSection(
         advice=(),
         simulated=tuple(sorted(set(_simulated(counts)))),
-        writers=tuple(writers.writer_rows(counts.drafts, labels)),
+        writers=tuple(writers.writer_rows(counts.written, counts.writers, labels)),
+        writer_differences=tuple(writers.writer_differences(counts.rivals, labels)),
         gaps=tuple(judges.gap_rows(counts.differences)),
         accuracy=tuple(judges.accuracy_rows(counts.conditions, counts.verdicts)),
         inversions=tuple(judges.inversion_rows(counts.inversions, labels)),
         conflicts=tuple(judges.conflict_rows(counts.conditions, counts.rulings)),
         checks=tuple(writers.matcher_checks(counts.twice, labels)),
-        writers_by_domain=tuple(writers.writer_domains(counts.drafts, labels)),
+        writers_by_domain=tuple(writers.writer_domains(counts.written, counts.writers, labels)),
         gaps_by_domain=tuple(judges.gap_domains(counts.differences)),
         accuracy_by_domain=tuple(judges.accuracy_domains(counts.conditions, counts.verdicts)),
     )
@@ -52,8 +53,8 @@ def _simulated(counts: RubricCounts) -> Iterator[str]:
     """Labels of those who have a part in the numbers, and made it up."""
     made_up = {actor.judge_id: actor.label for actor in counts.actors if actor.simulated}
     taking_part = {
-        *(draft.writer_id for draft in counts.drafts),
-        *(draft.matcher_id for draft in counts.drafts),
+        *counts.writers,
+        *(one.matcher_id for one in counts.written),
         *(group.judge_id for group in counts.verdicts),
         *counts.rulings,
     }

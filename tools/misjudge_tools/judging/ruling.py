@@ -1,4 +1,5 @@
-"""What rules come to once each has a verdict, and whether the judge's own verdict follows from them. Pure.
+"""What rules come to once each has a verdict, whether the judge's own verdict follows from them, and the rows of it.
+Pure.
 
 Hard rules veto, soft ones weigh: a side that fails a hard rule which the other meets loses, and only where the hard
 ones tell nothing apart do the soft ones count.
@@ -9,7 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from misjudge_storage.types import Preference, Rule
+from misjudge_storage import tables
+from misjudge_storage.judging_records import NewRow
+from misjudge_storage.rows import Row
+from misjudge_storage.rubric_rows import rule_verdict_row, ruling_row
+from misjudge_storage.types import Order, Preference, Rule
+from misjudge_tools.gateway.simulated_bias import Brief
 from misjudge_tools.judging.rule_verdicts import RuleVerdict
 from misjudge_tools.rubrics.rules import cites_response
 
@@ -27,6 +33,17 @@ class Applied(NamedTuple):
     rules: tuple[Rule, ...] = ()
     numbers: tuple[int, ...] = ()
     left_out: int = 0
+
+
+class TaskRules(NamedTuple):
+    """The rules that are applied to the responses to one task; none are `applied` where there are none to be had.
+
+    `rubric_id` is the stored set that they are of. `brief` is what a simulated gateway is told of the task.
+    """
+
+    rubric_id: str | None = None
+    applied: Applied = Applied()
+    brief: Brief | None = None
 
 
 class Ruling(NamedTuple):
@@ -105,6 +122,36 @@ def single_ruling(rules: Sequence[Rule], verdicts: Sequence[RuleVerdict], passed
     if passed is None or passed == passes:
         return Ruling(says, None, 0)
     return Ruling(says, "soft_over_hard" if passed and vetoed else "reweighted", 0)
+
+
+def ruling_rows(
+    rubric: TaskRules, said: tuple[RuleVerdict, ...], verdict: Row, order: Order | None, *, ties: bool = True
+) -> tuple[NewRow, ...]:
+    """The ruling on a verdict and its rules, parents first. `said` is in terms of the labels shown in `order`, None for
+    one response; the verdict's row in terms of the pair's sides. `ties`: the judge might have named one.
+    """
+    applied = rubric.applied
+    if order is None:
+        ruling = single_ruling(applied.rules, said, None if verdict["score"] is None else verdict["score"] == 1)
+    else:
+        said = sides_swapped(said) if order == "BA" else said
+        ruling = pair_ruling(applied.rules, said, verdict["winner"], ties=ties)
+    verdict_id = str(verdict["verdict_id"])
+    stored = ruling_row(
+        verdict["audit_id"],
+        verdict["judge_id"],
+        verdict_id,
+        rubric.rubric_id,
+        says=ruling.says,
+        conflict=ruling.conflict,
+        left_out=applied.left_out,
+        unscored=ruling.unscored,
+    )
+    rules = [
+        NewRow(tables.RubricVerdict, rule_verdict_row(verdict_id, **one._asdict()))
+        for one in of_stored_rules(applied, said)
+    ]
+    return NewRow(tables.RubricRuling, stored), *rules
 
 
 def _tally(rules: Sequence[Rule], verdicts: Sequence[RuleVerdict], *, hard: bool) -> _Tally:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from misjudge_storage.types import Preference, Rule
 from misjudge_tools.judging.rule_verdicts import RuleVerdict
-from misjudge_tools.rubrics.apply import (
+from misjudge_tools.judging.ruling import (
     Applied,
     Ruling,
     of_stored_rules,
