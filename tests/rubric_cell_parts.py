@@ -23,7 +23,7 @@ from operations import Messages, pair_record, verdict_text
 GOLD = ("It can run at all.", "The customer is told.", "No other order is touched.")
 WRITTEN = (
     "It does what can run at all.",
-    "the customer is TOLD",
+    "The Customer is told",
     "It calls a tool.",
     "It leaves no other order touched.",
 )

@@ -19,6 +19,8 @@ from misjudge_tools.rubrics.library_values import (
 )
 
 EMPTY = "The library is empty. Add rules with: misjudge rubrics library add NAME FILE"
+WHOLE = ("rubric", "verdicts")
+"""Columns that are not folded: an id is to be copied, and a mark to be read."""
 
 
 def print_library(result: RubricLibraryResult) -> None:
@@ -39,8 +41,14 @@ def _print_names(result: RubricLibraryResult) -> None:
 
 
 def _of_name(row: NamedRubric) -> tuple[str, ...]:
-    numbers = map(str, (row.rules, row.high_level, row.versions, row.verdicts))
-    return (row.name, row.rubric_id, *numbers, row.changed_at[:10])
+    numbers = map(str, (row.rules, row.high_level, row.versions))
+    return (row.name, row.rubric_id, *numbers, _verdicts(row), row.changed_at[:10])
+
+
+def _verdicts(row: NamedRubric | RubricVersion) -> str:
+    if not row.simulated:
+        return str(row.verdicts)
+    return f"{row.verdicts} ({'' if row.simulated == row.verdicts else f'{row.simulated} '}SIMULATED)"
 
 
 def _print_rubric(result: RubricLibraryResult) -> None:
@@ -58,7 +66,7 @@ def _print_rubric(result: RubricLibraryResult) -> None:
 def _versions(versions: Sequence[RubricVersion]) -> Table:
     table = _table("Versions", "version", "rubric", "rules", "added", "verdicts")
     for one in versions:
-        table.add_row(str(one.version), one.rubric_id, str(one.rules), one.added_at, str(one.verdicts))
+        table.add_row(str(one.version), one.rubric_id, str(one.rules), one.added_at, _verdicts(one))
     return table
 
 
@@ -126,7 +134,7 @@ def _print_lines(lines: Iterator[str]) -> None:
 def _table(title: str | None, *headings: str) -> Table:
     table = Table(title=title, title_justify="left")
     for heading in headings:
-        table.add_column(heading, overflow="fold", no_wrap=heading == "rubric")  # an id is to be copied
+        table.add_column(heading, overflow="fold", no_wrap=heading in WHOLE)
     return table
 
 

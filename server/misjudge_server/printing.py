@@ -70,7 +70,8 @@ def _(summary: AuditSummary) -> None:
         console.print(_buckets_table(summary.buckets))
     print_all_probes(summary)
     if summary.rubrics is not None:
-        print_rubrics(summary.rubrics)
+        asked_alone = not (summary.judges or summary.pairs or summary.why)
+        print_rubrics(summary.rubrics, summary.audit, domains="all" if asked_alone else "none")
     for name, reason in without_other_forms(summary).items():
         if reason not in {SEVERAL.why, SEVERAL_AGENTS.why}:
             console.print(Text(f"{name}: {reason}", style="dim"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import NamedTuple
 
 from rich.table import Table
@@ -10,10 +11,11 @@ from rich.text import Text
 
 from misjudge_server.console import estimate, percent
 from misjudge_server.panel_printing import NARROW
-from misjudge_server.side_by_side import Layout, first_that_fits, side_by_side
+from misjudge_server.side_by_side import Layout, Row, first_that_fits, side_by_side
 from misjudge_tools.stats.paired import ALPHA
 from misjudge_tools.stats.rates import Rate
 from misjudge_tools.stats.rubrics import Estimate
+from misjudge_tools.summary.rubric_phrases import MADE_UP, counted, named
 from misjudge_tools.summary.rubric_values import (
     AccuracyRow,
     ConflictRow,
@@ -42,6 +44,21 @@ class Cell(NamedTuple):
     parts: tuple[str, ...]
 
 
+class CellRow(NamedTuple):
+    """The cells of a row behind its label."""
+
+    label: str
+    cells: Sequence[Cell]
+
+
+class DomainCell(NamedTuple):
+    """What a row of a table by domain says of one of them. Cells of one `label` are of one row."""
+
+    label: str
+    domain: str
+    cell: Cell
+
+
 class _Group(NamedTuple):
     """One judge under one protocol."""
 
@@ -57,12 +74,12 @@ def share(found: Rate | Estimate, counted: str) -> Cell:
     return Cell((percent(value), f"[{100 * found.low:.0f}–{100 * found.high:.0f}]", counted))
 
 
-def parts_table(title: str, headings: Sequence[str], cells: Mapping[str, Sequence[Cell]], first: str) -> Table:
-    """A row for each name, whose cells take one, two or three lines as the terminal is wide."""
+def parts_table(title: str, headings: Sequence[str], rows: Sequence[CellRow], first: str) -> Table:
+    """The rows as they come, whose cells take one, two or three lines as the terminal is wide."""
     layouts = [
         Layout(
             headings if lines == 1 else [NARROW.get(heading, heading) for heading in headings],
-            {name: [_written(cell, lines) for cell in row] for name, row in cells.items()},
+            [Row(row.label, [_written(cell, lines) for cell in row.cells]) for row in rows],
         )
         for lines in (1, 2, 3)
     ]
@@ -78,59 +95,84 @@ def _written(cell: Cell, lines: int) -> str:
     return f"{' '.join(cell.parts[:-1])}\n{cell.parts[-1]}"
 
 
-def domain_table(title: str, cells: Mapping[str, Mapping[str, Cell]], first: str) -> Table:
-    """A column for each domain."""
-    domains = sorted({domain for row in cells.values() for domain in row})
-    missing = Cell(("–",))
-    rows = {name: [row.get(domain, missing) for domain in domains] for name, row in cells.items()}
+def domain_table(title: str, cells: Sequence[DomainCell], first: str, order: Sequence[str]) -> Table:
+    """A column for each domain; rows stand in the order of the labels in `order`, others behind them.
+
+    Where a label comes again for the same domain, its cell stands in one more row.
+    """
+    domains = sorted({cell.domain for cell in cells})
+    known = {cell.label for cell in cells}
+    rows: list[CellRow] = []
+    for label in dict.fromkeys((*(label for label in order if label in known), *(cell.label for cell in cells))):
+        columns = [[one.cell for one in cells if one.label == label and one.domain == domain] for domain in domains]
+        rows.extend(CellRow(label, line) for line in zip_longest(*columns, fillvalue=Cell(("–",))))
     return parts_table(title, domains, rows, first)
 
 
-def judge_parts(found: RubricsSection) -> Iterator[Table | Text]:
+def judge_parts(found: RubricsSection, *, domains: bool) -> Iterator[Table | Text]:
     """Every judge by protocol: accuracy by source and the gaps between sources; then inversions and conflicts."""
-    judged = (_Group(row.judge, row.protocol) for row in (*found.accuracy, *found.accuracy_by_domain))
-    compared = (_Group(row.judge, row.protocol) for row in (*found.gaps, *found.gaps_by_domain))
-    groups = dict.fromkeys((*judged, *compared))
-    for group in groups:
-        yield from _judge(group, found)
+    judged = (_group(row) for row in (*found.accuracy, *(found.accuracy_by_domain if domains else ())))
+    compared = (_group(row) for row in (*found.gaps, *(found.gaps_by_domain if domains else ())))
+    for group in dict.fromkeys((*judged, *compared)):
+        yield from _judge(group, found, domains=domains)
     for row in found.inversions:
-        yield from map(Text, _inversion(row))
+        yield from map(Text, _inversion(row, found.simulated))
     for conflict in found.conflicts:
-        yield Text(_conflict(conflict))
+        yield Text(_conflict(conflict, found.simulated))
 
 
-def _judge(group: _Group, found: RubricsSection) -> Iterator[Table | Text]:
-    named = f"{group.judge} ({PROTOCOLS[group.protocol]})"
-    rows = [row for row in found.accuracy if _Group(row.judge, row.protocol) == group]
-    ends = [end for end in ENDS if any(getattr(row, end) for row in rows)]
-    cells = {_source(row, found.simulated): _accuracy(row, ends) for row in rows}
-    if cells:
-        yield parts_table(f"Pairs that it gets right by its rules: {named}", (*RIGHT, *ends), cells, first="rules")
-    gaps = [row for row in found.gaps if _Group(row.judge, row.protocol) == group]
+def _group(row: AccuracyRow | GapRow) -> _Group:
+    return _Group(row.judge, row.protocol)
+
+
+def _judge(group: _Group, found: RubricsSection, *, domains: bool) -> Iterator[Table | Text]:
+    rows = [row for row in found.accuracy if _group(row) == group]
+    gaps = [row for row in found.gaps if _group(row) == group]
+    judge = _judged(group, found)
+    if rows:
+        ends = [end for end in ENDS if any(getattr(row, end) for row in rows)]
+        cells = [CellRow(_source(row, found.simulated), _accuracy(row, ends)) for row in rows]
+        told = f"Pairs that it gets right by its rules: {judge} ({PROTOCOLS[group.protocol]})"
+        yield parts_table(told, (*RIGHT, *ends), cells, first="rules")
+        if any(row.no_rubric for row in rows):
+            yield Text("Unscored pairs without a rule to judge by (no_rubric) are not counted as wrong.", style="dim")
     if gaps:
-        differences = {_gap_name(row): _gap(row) for row in gaps}
-        told = f"Differences in points: {group.judge} ({_briefly(group.protocol)})"
+        differences = [CellRow(_gap_name(row, found.simulated), _gap(row)) for row in gaps]
+        told = f"Gaps: differences in points: {judge} ({_briefly(group.protocol)})"
         yield parts_table(told, GAP_HEADINGS, differences, first="rules")
-        yield from map(Text, _unseen(gaps))
-    yield from _domains(group, found)
+        yield from map(Text, _unseen(gaps, found.simulated))
+    if domains:
+        yield from _domains(group, found)
     yield Text(f"Pairs are those of which gold says a better side. {INTERVALS}", style="dim")
 
 
+def _judged(group: _Group, found: RubricsSection) -> str:
+    """The judge, marked where it is made up whatever its rules are."""
+    accuracy = (row.label for row in (*found.accuracy, *found.accuracy_by_domain) if _group(row) == group)
+    gaps = [row for row in (*found.gaps, *found.gaps_by_domain) if _group(row) == group]
+    labels = {*accuracy, *(row.first_label for row in gaps), *(row.second_label for row in gaps)}
+    return f"{group.judge}{MADE_UP if labels <= {*found.simulated} else ''}"
+
+
 def _domains(group: _Group, found: RubricsSection) -> Iterator[Table]:
-    accuracy: dict[str, dict[str, Cell]] = {}
-    for row in found.accuracy_by_domain:
-        if _Group(row.judge, row.protocol) == group:
-            cell = share(row.accuracy, f"of {row.pairs}")
-            accuracy.setdefault(_source(row, found.simulated), {})[row.domain or ""] = cell
-    gaps: dict[str, dict[str, Cell]] = {}
-    for gap in found.gaps_by_domain:
-        if _Group(gap.judge, gap.protocol) == group:
-            gaps.setdefault(_gap_name(gap), {})[gap.domain or ""] = _difference(gap)
-    named = f"{group.judge} ({_briefly(group.protocol)})"
-    if accuracy:
-        yield domain_table(f"Right by domain: {named}", accuracy, first="rules")
+    made_up = found.simulated
+    rights = [
+        DomainCell(_source(row, made_up), row.domain or "", share(row.accuracy, _counts(row.accuracy)))
+        for row in found.accuracy_by_domain
+        if _group(row) == group
+    ]
+    gaps = [
+        DomainCell(_gap_name(row, made_up), row.domain or "", _difference(row))
+        for row in found.gaps_by_domain
+        if _group(row) == group
+    ]
+    told = f"{_judged(group, found)} ({_briefly(group.protocol)})"
+    if rights:
+        order = [_source(row, made_up) for row in found.accuracy if _group(row) == group]
+        yield domain_table(f"Right by domain: {told}", rights, "rules", order)
     if gaps:
-        yield domain_table(f"Differences by domain: {named}", gaps, first="rules")
+        order = [_gap_name(row, made_up) for row in found.gaps if _group(row) == group]
+        yield domain_table(f"Differences by domain: {told}", gaps, "rules", order)
 
 
 def _briefly(protocol: Protocol) -> str:
@@ -138,20 +180,35 @@ def _briefly(protocol: Protocol) -> str:
 
 
 def _source(row: AccuracyRow, simulated: Collection[str]) -> str:
-    return f"{row.source}{' (SIMULATED)' if row.label in simulated else ''}"
+    return f"{row.source}{_mark(row.source, row.label, simulated)}"
+
+
+def _mark(source: str, label: str, simulated: Collection[str]) -> str:
+    """Where the judge is made up, or who wrote its rules."""
+    made_up = label in simulated or any(source == f"self[{writer}]" for writer in simulated)
+    return MADE_UP if made_up else ""
 
 
 def _accuracy(row: AccuracyRow, ends: Sequence[str]) -> Sequence[Cell]:
-    counts = (Cell((str(getattr(row, end)),)) for end in ends)
     return (
-        share(row.accuracy, f"{row.right} of {row.pairs}"),
-        share(row.decided_accuracy, f"{row.right} of {row.right + row.wrong}"),
-        *counts,
+        share(row.accuracy, _counts(row.accuracy)),
+        share(row.decided_accuracy, _counts(row.decided_accuracy)),
+        *(_end(row, end) for end in ends),
     )
 
 
-def _gap_name(row: GapRow) -> str:
-    return f"{row.first} − {row.second}"
+def _counts(rate: Rate) -> str:
+    return f"{rate.k} of {rate.n}"
+
+
+def _end(row: AccuracyRow, end: str) -> Cell:
+    number = str(getattr(row, end))
+    return Cell((number, f"({row.no_rubric}", "no_rubric)")) if end == "unscored" and row.no_rubric else Cell((number,))
+
+
+def _gap_name(row: GapRow, simulated: Collection[str]) -> str:
+    first, second = _mark(row.first, row.first_label, simulated), _mark(row.second, row.second_label, simulated)
+    return f"{row.first}{'' if second else first} − {row.second}{second}"
 
 
 def _gap(row: GapRow) -> Sequence[Cell]:
@@ -171,30 +228,37 @@ def _difference(row: GapRow) -> Cell:
     return Cell((value, f"[{100 * row.low:+.0f}, {100 * row.high:+.0f}]", f"of {row.n}"))
 
 
-def _unseen(rows: Sequence[GapRow]) -> Iterator[str]:
+def _unseen(rows: Sequence[GapRow], simulated: Collection[str]) -> Iterator[str]:
     """Beside null results: what would have been seen."""
     null = [row for row in rows if row.mcnemar_p is not None and row.mcnemar_p > ALPHA]
-    able = [f"{_gap_name(row)} {100 * row.smallest_seen:.0f}" for row in null if row.smallest_seen is not None]
+    able = [(row, 100 * row.smallest_seen) for row in null if row.smallest_seen is not None]
     if able:
-        yield f"Not seen, and below so many points they would probably be missed: {', '.join(able)}."
-    if few := [_gap_name(row) for row in null if row.smallest_seen is None]:
+        told = ", ".join(f"{_gap_name(row, simulated)} {seen:.0f}" for row, seen in able)
+        yield f"Not seen, and below so many points they would probably be missed: {told}."
+    if few := [_gap_name(row, simulated) for row in null if row.smallest_seen is None]:
         yield f"Not seen, but so few tasks would show no difference at all: {', '.join(few)}."
 
 
-def _inversion(row: InversionRow) -> Iterator[str]:
-    untold = f"; of {row.untold} more pairs it cannot be told" if row.untold else ""
+def _inversion(row: InversionRow, simulated: Collection[str]) -> Iterator[str]:
+    judge = f"{row.judge}{MADE_UP if row.label in simulated else ''}"
+    untold = f", in {counted(row.untold, 'more case')} it cannot be told" if row.untold else ""
     yield (
-        f"Value inversion, {row.judge} with rules by {row.writer} ({_briefly(row.protocol)}, matched by "
-        f"{row.matcher}): {estimate(row.inverted)} of pairs; of its wrong verdicts {estimate(row.of_wrong)}{untold}"
+        f"Value inversion, {judge} with rules by {named(row.writer, simulated)} ({_briefly(row.protocol)}, matched by "
+        f"{named(row.matcher, simulated)}): of {counted(row.pairs, 'pair')} {row.with_high_level} with high-level gold "
+        f"rules, {row.decided} of these decided, {row.inverted.n} told{untold}; inverted {estimate(row.inverted)}, of "
+        f"its wrong verdicts {estimate(row.of_wrong)}"
     )
-    for one in row.examples[:MOST_EXAMPLES]:
+    shown = row.examples[:MOST_EXAMPLES]
+    for one in shown:
         yield f"  pair {one.pair}: its choice fails “{one.rule}”, which no own rule means"
+    if shown and (more := row.inverted.k - len(shown)) > 0:
+        yield f"  and {counted(more, 'more pair')}"
 
 
-def _conflict(row: ConflictRow) -> str:
-    counts = {"rules not shown": row.left_out, "rules without a verdict": row.unscored_rules}
-    told = "".join(f", {number} {what}" for what, number in counts.items() if number)
+def _conflict(row: ConflictRow, simulated: Collection[str]) -> str:
+    counts = {"not shown": row.left_out, "without a verdict": row.unscored_rules}
+    told = "".join(f", {counted(number, 'rule')} {what}" for what, number in counts.items() if number)
     return (
-        f"Verdicts against its own rule verdicts, {row.label} on {JUDGED[row.form]}: soft over hard "
-        f"{estimate(row.soft_over_hard)}, reweighted {estimate(row.reweighted)}; {row.rulings} rulings{told}"
+        f"Verdicts against its own rule verdicts, {named(row.label, simulated)} on {JUDGED[row.form]}: soft over hard "
+        f"{estimate(row.soft_over_hard)}, reweighted {estimate(row.reweighted)}; {counted(row.rulings, 'ruling')}{told}"
     )

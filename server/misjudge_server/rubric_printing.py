@@ -2,23 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import shlex
+from collections.abc import Collection, Iterator, Sequence
+from itertools import chain
+from typing import Literal
 
 from rich.table import Table
 from rich.text import Text
 
 from misjudge_server.console import console, estimate, percent
-from misjudge_server.rubric_judge_printing import INTERVALS, Cell, domain_table, judge_parts, parts_table, share
+from misjudge_server.rubric_judge_printing import (
+    INTERVALS,
+    Cell,
+    CellRow,
+    DomainCell,
+    domain_table,
+    judge_parts,
+    parts_table,
+    share,
+)
 from misjudge_tools.stats.probes import Effect
 from misjudge_tools.stats.rubrics import Estimate
+from misjudge_tools.summary.rubric_phrases import counted, named
 from misjudge_tools.summary.rubric_values import (
     DisputedSample,
     MatcherCheck,
     RubricsSection,
+    WriterDifference,
     WriterRow,
     WriterScores,
 )
 
+Domains = Literal["all", "large", "none"]
+"""Which tables by domain are printed: all, only where no row of them is of few samples, or none."""
+LEAST_SAMPLES = 5
+"""Samples of a domain from which on its numbers are printed unasked."""
+DIFFERENCE_HEADINGS = ("recall, in points", "only by it", "only by best")
 WRITER_HEADINGS = ("recall", "hallucinated", "structural F1")
 MOST_SAMPLES = 3
 MOST_RULES = 3
@@ -37,40 +56,79 @@ RULE_COUNTS = {
 }
 
 
-def print_rubrics(found: RubricsSection) -> None:
+def print_rubrics(found: RubricsSection, audit: str, domains: Domains = "all") -> None:
     """Print the section: what follows from it first, then the tables that say so."""
     for sentence in found.advice:
         console.print(Text(sentence, style="bold"))
-    checks = (line for check in found.checks for line in _check(check))
-    for part in (*_writers(found), *judge_parts(found), *checks):
+    by_domain = bool(found.parts) or domains == "all" or (domains == "large" and _large(found))
+    for part in (*_writers(found, domains=by_domain), *judge_parts(found, domains=by_domain), *_checks(found)):
         console.print(part)
+    if not by_domain and (found.writers_by_domain or found.accuracy_by_domain or found.gaps_by_domain):
+        console.print(Text(f"By domain: {section_command(audit)}", style="dim"), soft_wrap=True)
     for name in found.parts:
         if not getattr(found, name.partition(".")[0]):
             console.print(Text(f"{name}: none", style="dim"))
 
 
-def _writers(found: RubricsSection) -> Iterator[Table | Text]:
+def section_command(audit: str) -> str:
+    """The command that shows all of the section."""
+    return f"misjudge summarize {shlex.quote(audit)} --section rubrics"
+
+
+def _large(found: RubricsSection) -> bool:
+    numbers = chain(
+        (row.samples for row in found.writers_by_domain),
+        (row.accuracy.n for row in found.accuracy_by_domain),
+        (row.n for row in found.gaps_by_domain),
+    )
+    return min(numbers, default=0) >= LEAST_SAMPLES
+
+
+def _writers(found: RubricsSection, *, domains: bool) -> Iterator[Table | Text]:
     if found.writers:
         several = len({row.matcher for row in found.writers}) > 1
         names = [_name(row, found.simulated, several=several) for row in found.writers]
-        cells = {name: _scores(row) for name, row in zip(names, found.writers, strict=True)}
-        yield parts_table("Generated rules beside the gold ones", WRITER_HEADINGS, cells, first="writer")
+        rows = [CellRow(name, _scores(row)) for name, row in zip(names, found.writers, strict=True)]
+        yield parts_table("Generated rules beside the gold ones", WRITER_HEADINGS, rows, first="writer")
         yield Text(f"{_matched_by(found, several=several)}{INTERVALS}", style="dim")
         for name, row in zip(names, found.writers, strict=True):
             yield from (Text(f"{name}: {line}") for line in _notes(row))
-    yield from _domains(found)
+    if found.writer_differences:
+        yield _differences(found.writer_differences, found.simulated)
+    if domains:
+        yield from _domains(found)
 
 
 def _name(row: WriterScores, simulated: Collection[str], *, several: bool) -> str:
-    mark = " (SIMULATED)" if row.writer in simulated else ""
-    return f"{row.writer}{mark}{f', by {row.matcher}' if several and row.matcher else ''}"
+    by = f", by {named(row.matcher, simulated)}" if several and row.matcher else ""
+    return f"{named(row.writer, simulated)}{by}"
+
+
+def _differences(found: Sequence[WriterDifference], simulated: Collection[str]) -> Table:
+    several = len({row.matcher for row in found}) > 1
+    rows = []
+    for row in found:
+        by = f", by {named(row.matcher, simulated)}" if several else ""
+        label = f"{named(row.writer, simulated)} − {named(row.best, simulated)}{by}"
+        rows.append(CellRow(label, (_in_points(row), Cell((str(row.only_writer),)), Cell((str(row.only_best),)))))
+    return parts_table("Writer differences: each beside the best one", DIFFERENCE_HEADINGS, rows, first="writer − best")
+
+
+def _in_points(row: WriterDifference) -> Cell:
+    effect, tasks = row.recall_difference, f"of {counted(row.tasks, 'task')}"
+    if effect.value is None:
+        return Cell(("–",))
+    value = f"{100 * effect.value:+.1f}"
+    if effect.low is None or effect.high is None:
+        return Cell((value, tasks))
+    return Cell((value, f"[{100 * effect.low:+.0f}, {100 * effect.high:+.0f}]", tasks))
 
 
 def _matched_by(found: RubricsSection, *, several: bool) -> str:
     matcher = found.writers[0].matcher
     if several:
         return "By whom they were matched stands behind the writer. "
-    return "Nobody matched them. " if matcher is None else f"Matched by {matcher}. "
+    return "Nobody matched them. " if matcher is None else f"Matched by {named(matcher, found.simulated)}. "
 
 
 def _scores(row: WriterScores) -> Sequence[Cell]:
@@ -82,7 +140,7 @@ def _scores(row: WriterScores) -> Sequence[Cell]:
 
 
 def _estimate(found: Estimate) -> Cell:
-    return share(found, "1 sample" if found.n == 1 else f"{found.n} samples")
+    return share(found, counted(found.n, "sample"))
 
 
 def _notes(row: WriterRow) -> Iterator[str]:
@@ -115,44 +173,55 @@ def _domains(found: RubricsSection) -> Iterator[Table | Text]:
     """Recall and hallucination by domain, a row for each writer."""
     if not found.writers_by_domain:
         return
-    several = len({row.matcher for row in found.writers_by_domain}) > 1
-    tables: Mapping[str, dict[str, dict[str, Cell]]] = {"Recall": {}, "Hallucinated rules": {}}
+    several = len({row.matcher for row in (*found.writers, *found.writers_by_domain)}) > 1
+    order = [_name(row, found.simulated, several=several) for row in found.writers]
+    recalls, hallucinated = [], []
     for row in found.writers_by_domain:
         name, domain = _name(row, found.simulated, several=several), row.domain or ""
-        tables["Recall"].setdefault(name, {})[domain] = share(row.recall, f"of {row.recall.n}")
-        hallucinated = share(row.hallucination_rate, f"of {row.hallucination_rate.n}")
-        tables["Hallucinated rules"].setdefault(name, {})[domain] = hallucinated
-    for title, cells in tables.items():
-        yield domain_table(f"{title} by domain", cells, first="writer")
+        made_up = row.hallucination_rate
+        recalls.append(DomainCell(name, domain, share(row.recall, f"{row.recall.k} of {row.recall.n}")))
+        hallucinated.append(DomainCell(name, domain, share(made_up, f"{made_up.k} of {made_up.n}")))
+    yield domain_table("Recall by domain", recalls, "writer", order)
+    yield domain_table("Hallucinated rules by domain", hallucinated, "writer", order)
 
 
-def _check(check: MatcherCheck) -> Iterator[Text]:
+def _checks(found: RubricsSection) -> Iterator[Text]:
+    if found.checks:
+        yield Text("Checks: two matchers on the same rules", style="italic")
+    for check in found.checks:
+        yield from _check(check, found.simulated)
+
+
+def _check(check: MatcherCheck, simulated: Collection[str]) -> Iterator[Text]:
     yield Text(
-        f"Matchers {check.first} and {check.second} on rules by {check.writer}: same answer "
-        f"{estimate(check.agreement)}; recall of the first less that of the second {_points(check.recall_difference)}, "
-        f"{check.disputed} of {check.samples} samples differ by more than 0.20"
+        f"Matchers {named(check.first, simulated)} and {named(check.second, simulated)} on rules by "
+        f"{named(check.writer, simulated)}: same answer {estimate(check.agreement)}; recall of the first less that of "
+        f"the second {_points(check.recall_difference)}, {check.disputed} of {counted(check.samples, 'sample')} "
+        f"{'differs' if check.disputed == 1 else 'differ'} by more than 0.20"
     )
-    for sample in check.examples[:MOST_SAMPLES]:
-        yield from map(Text, _disputed(check, sample))
-    if check.disputed > MOST_SAMPLES:
-        yield Text(f"  and {check.disputed - MOST_SAMPLES} more samples", style="dim")
+    shown = check.examples[:MOST_SAMPLES]
+    for sample in shown:
+        yield from map(Text, _disputed(check, sample, simulated))
+    if (more := check.disputed - len(shown)) > 0:
+        yield Text(f"  and {counted(more, 'more sample')}", style="dim")
 
 
 def _points(effect: Effect) -> str:
     if effect.value is None:
         return "–"
     if effect.low is None or effect.high is None:
-        return f"{100 * effect.value:+.1f} points of {effect.n} gold rules"
+        return f"{100 * effect.value:+.1f} points of {counted(effect.n, 'gold rule')}"
     interval = f"95 % {100 * effect.low:+.1f} to {100 * effect.high:+.1f}"
-    return f"{100 * effect.value:+.1f} points ({interval}, {effect.n} gold rules)"
+    return f"{100 * effect.value:+.1f} points ({interval}, {counted(effect.n, 'gold rule')})"
 
 
-def _disputed(check: MatcherCheck, sample: DisputedSample) -> Iterator[str]:
-    recalls = f"{check.first} {percent(sample.first_recall)}, {check.second} {percent(sample.second_recall)}"
+def _disputed(check: MatcherCheck, sample: DisputedSample, simulated: Collection[str]) -> Iterator[str]:
+    first, second = named(check.first, simulated), named(check.second, simulated)
+    recalls = f"{first} {percent(sample.first_recall)}, {second} {percent(sample.second_recall)}"
     yield f"  task {sample.task}: recall by {recalls}"
     for one in sample.rules[:MOST_RULES]:
         yield f"    {one.rule}"
         for matcher, gold in ((check.first, one.first_gold), (check.second, one.second_gold)):
             yield f"      {matcher}: {'no gold rule' if gold is None else gold}"
     if more := sample.more_rules + max(0, len(sample.rules) - MOST_RULES):
-        yield f"    and {more} more rules"
+        yield f"    and {counted(more, 'more rule')}"

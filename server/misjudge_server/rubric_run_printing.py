@@ -9,11 +9,13 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from misjudge_server.console import console
-from misjudge_server.printing import print_result, summarize_next
-from misjudge_server.rubric_printing import print_rubrics
+from misjudge_server.printing import print_result
+from misjudge_server.rubric_printing import print_rubrics, section_command
 from misjudge_server.run_printing import print_marks, print_reason, role_lines, run_details
 from misjudge_tools.results import VerdictShown
 from misjudge_tools.rubrics.results import DraftShown, RubricsResult, RuleVerdictShown, RulingShown
+from misjudge_tools.summary.rubric_phrases import counted
+from misjudge_tools.summary.rubric_values import RubricsSection
 
 __all__ = ["print_result"]
 
@@ -29,12 +31,23 @@ def _(result: RubricsResult) -> None:
         return
     _print_lines(_applied(result))
     if result.rubrics is not None:
-        print_rubrics(result.rubrics)
+        if _covers_more(result, result.rubrics):
+            asked = f"more than the {_samples(result)} asked for now"
+            console.print(Text(f"Of all that is stored in the audit, {asked}:", style="dim"))
+        print_rubrics(result.rubrics, result.run.audit, domains="large")
     _print_lines(_written(result))
     _print_lines(_run_lines(result))
     print_reason(result.run)
     if result.run.done or result.run.state == "done":
-        console.print(summarize_next(result.run.audit))
+        console.print(Text(f"Next: {section_command(result.run.audit)}"))
+
+
+def _covers_more(result: RubricsResult, found: RubricsSection) -> bool:
+    if result.samples_are == "trajectories":
+        numbers = [row.rulings for row in found.conflicts if row.form == "rubric"]
+    else:
+        numbers = [*(row.pairs for row in found.accuracy), *(row.drafts for row in found.writers)]
+    return max(numbers, default=0) > result.samples
 
 
 def _print_lines(lines: Iterator[str]) -> None:
@@ -44,7 +57,7 @@ def _print_lines(lines: Iterator[str]) -> None:
 
 def _plan_lines(result: RubricsResult) -> Iterator[str]:
     run = result.run
-    yield f"plan: {result.action}, {_samples(result)}, {run.total} cells to do, {_who(result)}"
+    yield f"plan: {result.action}, {_samples(result)}, {counted(run.total, 'cell')} to do, {_who(result)}"
     for role, where in result.asked_at.items():
         yield f"{role}: {where}"
     yield from role_lines(run)
@@ -75,7 +88,7 @@ def _written(result: RubricsResult) -> Iterator[str]:
             marks = "".join(f"[{name}] " for name, marked in (("hard", rule.hard), ("high", rule.high_level)) if marked)
             yield f"  {number}. {marks}{rule.text}"
     if result.drafts_left_out:
-        yield f"and {result.drafts_left_out} more rubrics"
+        yield f"and {counted(result.drafts_left_out, 'more rubric')}"
 
 
 def _draft(draft: DraftShown) -> str:
@@ -88,7 +101,7 @@ def _draft(draft: DraftShown) -> str:
         "perhaps several in one": draft.compound,
     }
     told = "".join(f", {number} {what}" for what, number in counts.items() if number)
-    return f"{'1 rule' if len(draft.rules) == 1 else f'{len(draft.rules)} rules'}{told}"
+    return f"{counted(len(draft.rules), 'rule')}{told}"
 
 
 def _applied(result: RubricsResult) -> Iterator[str]:
@@ -96,7 +109,7 @@ def _applied(result: RubricsResult) -> Iterator[str]:
         yield _ruling(ruling)
         yield from (f"  {rule.rule}. {_met(rule)}: {rule.text}" for rule in ruling.rules)
     if result.rulings_left_out:
-        yield f"and {result.rulings_left_out} more verdicts"
+        yield f"and {counted(result.rulings_left_out, 'more verdict')}"
 
 
 def _ruling(ruling: RulingShown) -> str:

@@ -24,11 +24,21 @@ MOST_AGENTS = 30
 LABEL_WIDTH = 24
 
 
+class Row(NamedTuple):
+    """The cells behind a label, which another row may bear too."""
+
+    label: str
+    cells: Sequence[str]
+
+
+Rows = Mapping[str, Sequence[str]] | Sequence[Row]
+
+
 class Layout(NamedTuple):
     """One of the ways to write the rows of a table."""
 
     headings: Sequence[str]
-    rows: Mapping[str, Sequence[str]]
+    rows: Rows
 
 
 def first_that_fits(*layouts: Layout, label_width: int = LABEL_WIDTH) -> Layout:
@@ -39,7 +49,7 @@ def first_that_fits(*layouts: Layout, label_width: int = LABEL_WIDTH) -> Layout:
 def side_by_side(
     title: str | None,
     headings: Sequence[str],
-    rows: Mapping[str, Sequence[str]],
+    rows: Rows,
     first: str = "judge",
     label_width: int = LABEL_WIDTH,
 ) -> Table:
@@ -48,7 +58,7 @@ def side_by_side(
     if not _fits(headings, rows, label_width):
         for heading in (first, "", ""):
             table.add_column(heading, overflow="fold")
-        for label, cells in rows.items():
+        for label, cells in _listed(rows):
             *others, last = zip([label, *[""] * (len(cells) - 1)], headings, cells, strict=True)
             for row in others:
                 table.add_row(*map(_one_line, row))
@@ -57,20 +67,24 @@ def side_by_side(
     table.add_column(first, overflow="fold", min_width=_label_width(rows, label_width))
     for heading in headings:
         table.add_column(heading, no_wrap=True)
-    for label, cells in rows.items():
+    for label, cells in _listed(rows):
         table.add_row(Text(label), *map(Text, cells))
     return table
 
 
-def _fits(headings: Sequence[str], rows: Mapping[str, Sequence[str]], label_width: int) -> bool:
+def _listed(rows: Rows) -> Sequence[Row]:
+    return [Row(label, cells) for label, cells in rows.items()] if isinstance(rows, Mapping) else rows
+
+
+def _fits(headings: Sequence[str], rows: Rows, label_width: int) -> bool:
     """Whether the terminal takes a column for each heading, without a line of theirs being folded."""
-    columns = zip(headings, *rows.values(), strict=True)
+    columns = zip(headings, *(row.cells for row in _listed(rows)), strict=True)
     widths = [max(cell_len(line) for cell in column for line in cell.split("\n")) for column in columns]
     return sum(widths) + _label_width(rows, label_width) + 3 * len(headings) + 4 <= console.width
 
 
-def _label_width(rows: Mapping[str, Sequence[str]], most: int) -> int:
-    return min(max(map(cell_len, rows)), most)
+def _label_width(rows: Rows, most: int) -> int:
+    return min(max(cell_len(row.label) for row in _listed(rows)), most)
 
 
 def _one_line(cell: str) -> Text:

@@ -87,6 +87,11 @@ def test_a_rubric_is_shown_with_its_rules_versions_and_uses(filled: Misjudge, fo
     assert "No verdict" not in used and "Applied by" in used
     cells = [[cell.strip() for cell in line.strip("│").split("│")] for line in used.splitlines()]
     assert ["one", "strict", "1", "1"] in cells and ["two", "made up (SIMULATED)", "1", "1"] in cells
+    assert any(line[:1] == ["1"] and line[-1] == "2 (1 SIMULATED)" for line in cells), "versions"
+    listed = filled("rubrics", "library", "list").out
+    assert listed.startswith("SIMULATED in part") and "2 (1 SIMULATED)" in " ".join(listed.split())
+    row = told(filled("rubrics", "library", "list", "--json"))
+    assert row["marked"].startswith("SIMULATED in part") and row["rubrics"][0]["simulated"] == 1
     by_id = filled("rubrics", "library", "show", rubric_id(OWN)[:12]).out
     assert by_id.splitlines()[0] == f"{rubric_id(OWN)}: 2 rules" and "Versions" not in by_id
     marked = filled("rubrics", "library", "show", rubric_id(DATED)).out

@@ -12,13 +12,13 @@ from rich.cells import cell_len
 from misjudge_server.console import console
 from misjudge_server.fitting import LIMIT, fit, size_of
 from misjudge_server.printing import print_result
-from misjudge_server.rubric_printing import print_rubrics
+from misjudge_server.rubric_printing import Domains, print_rubrics
 from misjudge_storage.engine import Store, open_store
 from misjudge_tools.requests import SummarizeRequest
 from misjudge_tools.results import MARK_IN_PART
 from misjudge_tools.summarize_audit import summarize
 from misjudge_tools.summary.rubric_parts import only_parts
-from misjudge_tools.summary.rubric_values import RubricsSection
+from misjudge_tools.summary.rubric_values import AccuracyRow, InversionRow, RubricsSection, WriterDifference
 from misjudge_tools.summary.rubrics import rubrics_section
 from rubric_store import (
     HUMAN,
@@ -54,11 +54,15 @@ def section(store: Store) -> RubricsSection:
 
 
 def printed(
-    found: RubricsSection, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int = 100
+    found: RubricsSection,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    width: int = 100,
+    domains: Domains = "all",
 ) -> str:
     monkeypatch.setattr(console, "width", width)
     capsys.readouterr()
-    print_rubrics(found)
+    print_rubrics(found, "a", domains)
     return capsys.readouterr().out
 
 
@@ -115,7 +119,7 @@ def test_domains_stand_side_by_side(
         table = out[out.index(title) :].split("└")[0]
         assert all(f"┃ {domain} " in table for domain in DOMAINS), title
     accuracy = out[out.index("Right by domain") :].split("└")[0]
-    assert accuracy.count("of 6") == 10 and accuracy.count("33.3 %") == 5
+    assert accuracy.count("2 of 6") == 5 and accuracy.count("6 of 6") == 5 and accuracy.count("33.3 %") == 5
 
 
 @pytest.mark.parametrize(
@@ -123,7 +127,7 @@ def test_domains_stand_side_by_side(
     [
         ("advice", "Rubric gap of judge: with human rules"),
         ("writers", "Generated rules beside the gold ones"),
-        ("gaps", "Differences in points: judge"),
+        ("gaps", "Gaps: differences in points: judge"),
         ("accuracy", "Pairs that it gets right by its rules: judge"),
         ("inversions", "Value inversion, judge with rules by writer"),
         ("conflicts", "Verdicts against its own rule verdicts, judge+rules:human on pairs"),
@@ -141,7 +145,7 @@ def test_a_part_is_printed_alone(
     assert shown in out
     others = {
         "Generated rules beside",
-        "Differences in points",
+        "Gaps: differences in points",
         "Pairs that it gets right by its",
         "Rubric gap of judge",
     }
@@ -178,7 +182,7 @@ def test_the_official_protocol_is_named(
     judge = actor("judge+forced", forced=True, simulated=True)
     store_verdicts(store, audit, judge, [Said(f"t{n}", "A" if n else None) for n in range(4)])
     out = printed(section(store), capsys, monkeypatch)
-    assert "judge (official protocol: one order, no ties, unparsed is wrong)" in flat(out)
+    assert "judge (SIMULATED) (official protocol: one order, no ties, unparsed is wrong)" in flat(out)
     assert "none (SIMULATED)" in out
     assert "inconsistent" not in out and "unscored" in out
 
@@ -196,6 +200,7 @@ def test_two_matchers_are_told_apart_and_disputed_rules_are_listed(
     out = printed(section(store), capsys, monkeypatch)
     assert "writer, by matcher" in out and "writer, by second" in out
     assert "5 of 5 samples differ by more than 0.20" in flat(out)
+    assert "Checks: two matchers on the same rules" in out
     assert out.count("  task t") == 3 and "and 2 more samples" in out and "and 2 more rules" in out
     assert "      matcher: gold 1" in out and "      second: no gold rule" in out
 
@@ -223,6 +228,10 @@ def test_a_summary_prints_the_section_and_its_mark(
     assert MARK_IN_PART in out
     assert "Generated rules beside the gold ones" in out
     assert "other writer (SIMULATED)" in out
+    assert "By domain: misjudge summarize a --section rubrics" in out and "Right by domain" not in out
+    print_result(summarize(SummarizeRequest(audit="a", sections=["rubrics"]), store))
+    out = capsys.readouterr().out
+    assert "By domain: misjudge" not in out and "Right by domain" in out
 
 
 def test_a_long_section_is_cut_by_whole_rows_and_keeps_what_follows_from_it(store: Store) -> None:
@@ -236,3 +245,85 @@ def test_a_long_section_is_cut_by_whole_rows_and_keeps_what_follows_from_it(stor
     assert rubrics["gaps"] and rubrics["writers"] == whole["rubrics"]["writers"][: len(rubrics["writers"])]
     left_out = sum(number for path, number in cut["left_out"].items() if path.startswith("rubrics.accuracy_by_domain"))
     assert len(rubrics["accuracy_by_domain"]) + left_out == len(whole["rubrics"]["accuracy_by_domain"])
+
+
+def accuracy_row(**given: object) -> AccuracyRow:
+    counts = {"pairs": 4, "right": 2, "wrong": 0, "tie": 0, "inconsistent": 0, "unscored": 2, "no_rubric": 1}
+    rate = {"rate": 1.0, "k": 2, "n": 2, "low": 0.3, "high": 1.0}
+    names = {"judge": "judge", "source": "self[w]", "kind": "self", "protocol": "both_orders", "label": "judge+rules"}
+    return AccuracyRow.model_validate({**names, **counts, "accuracy": rate, "decided_accuracy": rate, **given})
+
+
+def with_rows(**rows: object) -> RubricsSection:
+    """An empty section but for these rows."""
+    names = ("advice", "writers", "writer_differences", "gaps", "accuracy", "inversions", "conflicts", "checks")
+    return RubricsSection.model_validate({"simulated": (), **dict.fromkeys(names, ()), **rows})
+
+
+def test_a_share_fits_its_counts_and_names_the_pairs_without_a_rubric(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = {"accuracy": (accuracy_row(),), "accuracy_by_domain": (accuracy_row(domain="chat"),)}
+    out = printed(with_rows(**rows), capsys, monkeypatch, 118)
+    assert "2 (1 no_rubric)" in out
+    assert out.count("2 of 2") == 3 and "of 4" not in out
+
+
+def test_rows_of_one_name_do_not_overwrite_each_other(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = tuple(accuracy_row(label=label) for label in ("one", "two"))
+    by_domain = tuple(accuracy_row(label=label, domain="chat") for label in ("one", "two"))
+    out = printed(with_rows(accuracy=rows, accuracy_by_domain=by_domain), capsys, monkeypatch, 118)
+    assert out.count("│ self[w] ") == 4
+
+
+def test_writers_are_compared_with_the_best_one_and_marked(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    effect = {"value": -0.2, "low": -0.3, "high": -0.1, "n": 50}
+    facts = {"best": "b", "tasks": 20, "recall_difference": effect, "only_writer": 3, "only_best": 13}
+    rows = [WriterDifference.model_validate({"writer": w, "matcher": m, **facts}) for w in "wv" for m in ("m", "n")]
+    out = printed(with_rows(writer_differences=rows, simulated=("w", "n")), capsys, monkeypatch, 118)
+    assert "Writer differences" in out
+    assert "│ w (SIMULATED) − b, by n (SIMULATED) │ -20.0 [-30, -10] of 20 tasks │ 3 " in out
+    assert out.index("w (SIMULATED) − b, by m") < out.index("v − b, by m")
+    unknown = [
+        rows[0].model_copy(update={"recall_difference": rows[0].recall_difference.model_copy(update=gone)})
+        for gone in ({"value": None}, {"low": None})
+    ]
+    out = printed(with_rows(writer_differences=unknown), capsys, monkeypatch, 118)
+    assert "│ w − b │ – " in flat(out) and "│ w − b │ -20.0 of 20 tasks " in flat(out)
+
+
+def test_value_inversion_is_told_from_all_pairs_on(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rate = {"rate": 0.5, "k": 4, "n": 8, "low": 0.2, "high": 0.8}
+    examples = [{"pair": f"p{n}", "task": "t", "rule": "r", "hits": ()} for n in range(3)]
+    names = {"judge": "judge", "protocol": "both_orders", "label": "judge+rules", "writer": "w", "matcher": "m"}
+    counts = {"pairs": 30, "with_high_level": 12, "decided": 9, "untold": 1, "inverted": rate, "of_wrong": rate}
+    row = InversionRow.model_validate({**names, **counts, "examples": examples})
+    marked = ("w", "m", "judge+rules")
+    out = flat(printed(with_rows(inversions=(row,), simulated=marked), capsys, monkeypatch))
+    assert "judge (SIMULATED) with rules by w (SIMULATED) (both orders, matched by m (SIMULATED))" in out
+    assert "of 30 pairs 12 with high-level gold rules, 9 of these decided, 8 told, in 1 more case it cannot" in out
+    assert "and 1 more pair" in out and "and 1 more pairs" not in out
+
+
+@pytest.mark.parametrize(("domains", "shown"), [("all", True), ("large", True), ("none", False)])
+def test_domains_are_shown_or_the_way_to_them(
+    store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, domains: Domains, shown: bool
+) -> None:
+    out = printed(gap_store(store), capsys, monkeypatch, domains=domains)
+    assert ("Right by domain" in out) is shown
+    assert ("By domain: misjudge summarize a --section rubrics" in out) is not shown
+
+
+def test_domains_of_few_samples_are_not_shown_unasked(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = with_rows(accuracy=(accuracy_row(),), accuracy_by_domain=(accuracy_row(domain="chat"),))
+    assert "By domain: misjudge" in printed(found, capsys, monkeypatch, domains="large")
+    part = only_parts(found, ["rubrics.accuracy_by_domain"])
+    assert "Right by domain" in printed(part, capsys, monkeypatch, domains="none")

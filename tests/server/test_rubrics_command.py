@@ -43,7 +43,10 @@ def test_the_gap_takes_the_only_audit_with_gold_rules_and_prints_advice_tables_a
     assert "rubric_generate 3 of 3, rubric_match 3 of 3, pairwise 18 of 18" in said
     for role in ("judge", "rubric_apply", "rubric_generate", "rubric_match"):
         assert re.search(rf"{role}: \d+ requests", said)
-    assert "Next: misjudge summarize a" in said
+    assert "Next: misjudge summarize a --section rubrics" in said and "By domain: misjudge summarize a" not in said
+    assert "Of all that is stored" not in said
+    fewer = " ".join(misjudge("rubrics", "gap", *JUDGED, *NAIVE, "--samples", "2").out.split())
+    assert "Of all that is stored in the audit, more than the 2 pairs asked for now:" in fewer
 
 
 def test_a_writer_of_low_recall_is_advised_against_in_plain_words_before_any_number(
@@ -51,7 +54,8 @@ def test_a_writer_of_low_recall_is_advised_against_in_plain_words_before_any_num
 ) -> None:
     mark, advice, *_ = misjudge("rubrics", "match", *JUDGED, *NAIVE).out.splitlines()
     assert mark.startswith("SIMULATED")
-    assert advice.startswith("Do not trust rules that simulated:hits=0,invents=0.5 writes: recall 0.0 %")
+    told = "Do not trust rules that simulated:hits=0,invents=0.5 (SIMULATED) writes yet: recall 0.0 %"
+    assert advice.startswith(told)
 
 
 def test_generated_rules_are_printed_with_their_marks(audited: Path, misjudge: Misjudge) -> None:
@@ -100,7 +104,10 @@ def test_a_judge_of_pairs_and_one_of_single_responses_are_told_apart(audited: Pa
     part = ("summarize", "a", "--section", "rubrics.conflicts")
     said = " ".join(misjudge(*part).out.split())
     for judged in ("pairs", "single responses"):
-        assert f"Verdicts against its own rule verdicts, simulated+rules:human on {judged}: soft over hard" in said
+        assert (
+            f"Verdicts against its own rule verdicts, simulated+rules:human (SIMULATED) on {judged}: soft over hard"
+            in said
+        )
     rows = json.loads(misjudge(*part, "--json").out)["rubrics"]["conflicts"]
     assert [(row["label"], row["form"], row["rulings"]) for row in rows] == [
         ("simulated+rules:human", "pairwise", 8),

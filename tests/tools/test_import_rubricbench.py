@@ -163,6 +163,35 @@ def test_rules_are_lines_of_a_text_or_the_texts_of_a_list(tmp_path: Path) -> Non
     assert record(tmp_path, rubrics=["First?", " ", "Second?", "[hard] Third?"]).rubric == lines
 
 
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_a_text_that_is_a_json_list_is_read_as_that_list(tmp_path: Path, kind: str) -> None:
+    written = ["1. First?", "[Hard]: Second,\nin two lines?", " ", "是否完整？"]
+    given = [{**ROW, "rubrics": f" {json.dumps(written)}\n"}, {**ROW, "case_id": "c2", "rubrics": "[]"}]
+    first, second = read_rubricbench(WRITERS[kind](tmp_path / f"one.{kind}", given))
+    assert isinstance(first, Record) and isinstance(second, Record)
+    wanted = (Rule(text="First?"), Rule(text="Second, in two lines?", hard=True), Rule(text="是否完整？"))
+    assert (first.rubric, second.rubric) == (wanted, ())
+
+
+@pytest.mark.parametrize(
+    ("written", "texts"),
+    [
+        ("[hard] Is it short?", ["Is it short?"]),
+        ('["Is it short?", 3]', ['["Is it short?", 3]']),
+        ('["Is it short?"] holds', ['["Is it short?"] holds']),
+        ('["Is it short?"', ['["Is it short?"']),
+        ('"[1]"', ['"[1]"']),
+        ("[x] Is it?\nIs it short?", ["[x] Is it?", "Is it short?"]),
+    ],
+)
+def test_a_text_that_only_looks_like_a_list_is_a_rule_a_line(tmp_path: Path, written: str, texts: list[str]) -> None:
+    assert [rule.text for rule in record(tmp_path, rubrics=written).rubric] == texts
+
+
+def test_brackets_without_an_end_are_no_rule(tmp_path: Path) -> None:
+    assert problem(tmp_path, rubrics="[" * 100_000).startswith("rubrics: There is no rule in it")
+
+
 def test_line_breaks_inside_a_rule_of_a_list_become_spaces(tmp_path: Path) -> None:
     rules = record(tmp_path, rubrics=["Is it\nshort\r\n\u2028 enough?", "And\ttrue?"]).rubric
     assert [rule.text for rule in rules] == ["Is it short enough?", "And true?"]

@@ -21,7 +21,7 @@ from operations import opened
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 SAMPLES = 200
-AUDITS = 4
+AUDITS = 2
 GOLD = tuple(f"Does the answer keep promise {n} of the contract?" for n in ("one", "two", "three", "four", "five"))
 
 
@@ -70,9 +70,8 @@ async def test_a_writer_is_measured_as_it_was_planted(deps: Deps, writer: Plante
         [row] = (await matched(deps, f"audit {number}", writer, "simulated:seed=2")).writers
         assert (row.samples, row.total_gold, row.unscored_rules, row.unscored_drafts) == (SAMPLES, SAMPLES * 5, 0, 0)
         rows.append(row)
-    # Of four intervals that hold in 95 % of audits, two or more miss in one of seventy such tests.
-    assert sum(holds(row.recall, writer.hits) for row in rows) >= AUDITS - 1
-    assert sum(holds(row.hallucination_rate, writer.invents) for row in rows) >= AUDITS - 1
+    assert all(holds(row.recall, writer.hits) for row in rows)
+    assert all(holds(row.hallucination_rate, writer.invents) for row in rows)
 
 
 @pytest.mark.parametrize("batch", [False, True])

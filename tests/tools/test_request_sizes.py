@@ -55,3 +55,12 @@ async def test_a_plan_of_stored_pairs_has_both_and_that_of_a_panel_says_that_all
         assert run.about_cost == pytest.approx(sum(role.about_cost or 0 for role in run.plan))
         assert run.most_cost == pytest.approx(sum(role.most_cost or 0 for role in run.plan))
     assert [role.assumes for role in cascade.plan] == [(OF_REPLIES,), *[(OF_REPLIES, OF_PANEL)] * 2]
+
+
+async def test_what_comes_with_the_request_is_counted_and_its_cost_is_not_known(tmp_path: Path) -> None:
+    models = with_judge(keyed("http://127.0.0.1:9"), price=Price(input=1, output=2))
+    given = {"audit": "new", "task_prompt": "2+2?", "response_a": "4", "response_b": "5", "dry_run": True}
+    async with opened(tmp_path / "s.db", models) as deps:
+        run = (await judge(JudgeRequest.model_validate(given), deps)).run
+    assert [(role.calls, role.about_cost, role.most_cost, role.assumes) for role in run.plan] == [(2, None, None, ())]
+    assert (run.about_cost, run.most_cost) == (None, None)

@@ -140,6 +140,11 @@ def test_it_does_so_even_where_the_other_one_has_nothing_to_do_with_rules(store:
     assert told(found(store, HUMAN, longer(PLAIN))) == [(f"judge@{short(HUMAN)}", "human")]
 
 
+def test_where_that_name_is_taken_too_the_whole_id_tells_it_apart(store: Store) -> None:
+    taken = PLAIN.model_copy(update={"model": "another", "label": f"judge@{short(HUMAN)}"})
+    assert told(found(store, HUMAN, longer(PLAIN), taken)) == [(f"judge@{judge_fingerprint(HUMAN)}", "human")]
+
+
 def test_officially_a_second_judge_bears_its_hash_too(store: Store) -> None:
     mine = found(store, FORCED, longer(FORCED))
     assert told(mine) == [("judge", "none"), (f"judge@{short(longer(FORCED))}", "none")]

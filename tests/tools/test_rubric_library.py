@@ -74,7 +74,7 @@ async def test_rules_that_are_given_are_those_of_a_file(deps: Deps, tmp_path: Pa
 
 
 async def test_rules_that_say_the_same_are_kept_once_and_counted(deps: Deps, tmp_path: Path) -> None:
-    twice = ["Does the answer name a date?", "Is it short?", "[hard] does the answer name a DATE"]
+    twice = ["Does the answer name a date?", "Is it short?", "[hard] does the answer name a Date"]
     added = await library(deps, "add", rubric="house", rules=twice)
     assert (added.rubric_id, added.duplicates, added.versions[0].rules) == (rubric_id(DATED), 1, 2)
     same = await library(deps, "add", rubric="house", path=write(tmp_path / "house.txt", *twice))

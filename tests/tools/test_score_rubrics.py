@@ -116,7 +116,7 @@ async def test_both_ways_of_matching_are_two_matchers_that_check_each_other(aske
     ]
     (check,) = found.checks
     assert {check.first, check.second} == {"judge-m", "judge-m+batch"}
-    assert (check.agreement.k, check.agreement.n, check.disputed) == (6, 6, 0)
+    assert (check.agreement.rate, check.samples, check.disputed) == (1, 2, 0)
 
 
 async def test_applying_gives_each_rule_a_verdict_beside_that_on_the_pair(deps: Deps) -> None:

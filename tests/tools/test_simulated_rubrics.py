@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 import aiohttp
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from scipy.stats import binom
 
 from misjudge_storage.errors import InvalidInput
@@ -36,7 +38,7 @@ from misjudge_tools.gateway.simulated_bias import (
     satisfies,
 )
 from misjudge_tools.gateway.simulated_judge import simulated_reply
-from misjudge_tools.gateway.simulated_rubrics import numbered_rules
+from misjudge_tools.gateway.simulated_rubrics import gold_hit, numbered_rules
 from misjudge_tools.judging.choice import choose_judge, judge_of, label_of
 from misjudge_tools.judging.forms import FORMS, asked_form
 from misjudge_tools.judging.pairing import fence
@@ -44,7 +46,7 @@ from misjudge_tools.judging.prompts import Language, PromptName, load_prompt, re
 from misjudge_tools.profiles import ModelSettings
 from misjudge_tools.rubrics.generate import DraftReading, generate_call, read_draft, task_block
 from misjudge_tools.rubrics.match import MatchReading, match_questions, read_matches
-from misjudge_tools.rubrics.rules import LONGEST, cites_response, normal_form, numbered
+from misjudge_tools.rubrics.rules import LONGEST, cites_response, normal_form, numbered, one_line
 from rubric_odds import odds_with_rules, untied_odds
 
 MODEL = "simulated-judge"
@@ -53,6 +55,7 @@ TASKS, PER_TASK = 400, 3
 DID, FAILED = Truth(success=True, skill=0.9), Truth(success=False, skill=0.2)
 GOLD = ("Is every date kept?", "Are prices in euros?", "Is the reply one page long?")
 HIT, MADE_UP = "Does the answer meet this: Are prices in euros", "Does it draw a table?"
+OTHER_WORDS = ("Does the answer meet this: “{}”", "回答是否满足这一点：「{}」")
 ABOUT = {"criteria": "", "constraints": ""}
 SAID: Mapping[Language, str] = {"en": "Is condition {} of case {} kept?", "zh": "是否遵守第 {} 例的第 {} 项条件？"}
 
@@ -120,7 +123,8 @@ def sorted_out(said: dict[str, Any], gold: Sequence[str]) -> Written:
         rule.keys() == {"rule", "hard"} and rule["hard"] is False for rule in said["rules"]
     )
     texts = [Rule(text=rule["rule"]).text for rule in said["rules"]]
-    hits = [text for text in texts if any(normal_form(one) in normal_form(text) for one in gold)]
+    forms = [normal_form(one) for one in gold]
+    hits = [text for text in texts if gold_hit(text, forms) is not None]
     return Written(hits, [text for text in texts if text not in hits])
 
 
@@ -219,6 +223,22 @@ def test_a_gold_rule_that_is_too_long_for_other_words_is_written_as_it_is() -> N
     task, gold = block("TASK", "Write"), ("x" * LONGEST, "x" * (LONGEST - 100))
     said = reply(SimulatedBias(), turns("rubric_generate", task=task), {template_hash(task): Brief(rules=gold)})
     assert [rule["rule"] == one for rule, one in zip(said["rules"], gold, strict=True)] == [True, False]
+
+
+@given(
+    st.text(max_size=60)
+    | st.lists(st.sampled_from("US mW ! ? ; “ ” 「 」 \" ` ' [hard] 文 。 x² Ａ (a) -".split())).map(" ".join)
+)
+@example("US laws, “cited”?")
+@example("[hard] “")
+def test_a_gold_rule_in_other_words_hits_it_whatever_it_says(text: str) -> None:
+    gold = one_line(text)
+    form = normal_form(gold)
+    for worded in OTHER_WORDS if form else ():
+        written = one_line(worded.format(gold))
+        assert gold_hit(written, [form]) == 0
+        (shown,) = numbered_rules(listed([Rule(text=written, hard=True)], marks=True))
+        assert gold_hit(shown.text, [form]) == 0
 
 
 # ---- matching

@@ -106,10 +106,11 @@ def _listed(connection: Connection) -> RubricLibraryResult:
     ids = list(dict.fromkeys(entry.rubric_id for entry in found))
     verdicts = library.verdicts_by_rubric(connection, ids)
     high = library.high_level_by_rubric(connection, ids)
+    made_up = {identity: _made_up(library.uses(connection, identity)) for identity in ids if verdicts[identity]}
     rows = []
     for name, versions in groupby(found, key=lambda entry: entry.name):
         history = list(versions)
-        now = history[-1]
+        now, sets = history[-1], {version.rubric_id for version in history}
         rows.append(
             NamedRubric(
                 name=name,
@@ -117,7 +118,8 @@ def _listed(connection: Connection) -> RubricLibraryResult:
                 rules=now.number,
                 high_level=high[now.rubric_id],
                 versions=now.version,
-                verdicts=sum(verdicts[identity] for identity in {version.rubric_id for version in history}),
+                verdicts=sum(verdicts[identity] for identity in sets),
+                simulated=sum(made_up.get(identity, 0) for identity in sets),
                 changed_at=_time(now),
             )
         )
@@ -125,7 +127,12 @@ def _listed(connection: Connection) -> RubricLibraryResult:
         "Keep rules under a name: score_rubrics with action=library, rubrics=[NAME] and gold_rules=[…], or misjudge "
         "rubrics library add NAME FILE."
     )
-    return RubricLibraryResult(action="list", rubrics=tuple(rows), next=None if rows else first)
+    marked = judged_mark(sum(row.simulated for row in rows), sum(row.verdicts for row in rows))
+    return RubricLibraryResult(action="list", marked=marked, rubrics=tuple(rows), next=None if rows else first)
+
+
+def _made_up(uses: Sequence[library.RubricUse | RubricUsed]) -> int:
+    return sum(use.verdicts for use in uses if use.simulated)
 
 
 def _shown(connection: Connection, ref: str) -> RubricLibraryResult:
@@ -144,19 +151,27 @@ def _shown(connection: Connection, ref: str) -> RubricLibraryResult:
         marked=judged_mark(sum(use.simulated for use in uses), len(uses)),
         name=ref if history else None,
         rubric_id=rubric_id,
-        versions=tuple(_version(version, verdicts[version.rubric_id]) for version in reversed(history)),
+        versions=tuple(
+            _version(
+                version,
+                verdicts[version.rubric_id],
+                _made_up([use for use in uses if use.rubric_id == version.rubric_id]),
+            )
+            for version in reversed(history)
+        ),
         uses=tuple(uses),
         rules=_numbered(_rules(connection, rubric_id)),
     )
 
 
-def _version(entry: LibraryEntry, verdicts: int) -> RubricVersion:
+def _version(entry: LibraryEntry, verdicts: int, simulated: int) -> RubricVersion:
     return RubricVersion(
         version=entry.version,
         rubric_id=entry.rubric_id,
         rules=entry.number,
         added_at=_time(entry),
         verdicts=verdicts,
+        simulated=simulated,
     )
 
 
@@ -166,13 +181,14 @@ def _added(name: str, given: Sequence[Rule], deps: Deps) -> RubricLibraryResult:
         before = library.versions(connection, name)
         entry = library.add(connection, name, rules)
         verdicts = library.verdicts_by_rubric(connection, [entry.rubric_id])
+        made_up = _made_up(library.uses(connection, entry.rubric_id))
     return RubricLibraryResult(
         action="add",
         name=name,
         rubric_id=entry.rubric_id,
         added=entry.version != len(before),
         duplicates=len(given) - len(rules),
-        versions=(_version(entry, verdicts[entry.rubric_id]),),
+        versions=(_version(entry, verdicts[entry.rubric_id], made_up),),
         rules=_numbered(rules),
         next=f"score_rubrics with action=apply and rubrics=[{name!r}]",
     )

@@ -1,7 +1,8 @@
 """What a simulated gateway says of rules: as who writes them, who matches them, and who applies them. Pure.
 
-A rule hits a gold rule where the normal form of the one holds that of the other; of several it hits the longest. What a
-writer's rules hold is read by a matcher, so the mark SIMULATED is not among them; it is in all other replies.
+A rule hits a gold rule where its normal form, or that of what it quotes, holds that of the other; of several it hits
+the longest. What a writer's rules hold is read by a matcher, so the mark SIMULATED is not among them; it is in all
+other replies.
 """
 
 from __future__ import annotations
@@ -98,9 +99,18 @@ def numbered_rules(text: str) -> tuple[ShownRule, ...]:
 
 def gold_hit(rule: str, gold: Sequence[str]) -> int | None:
     """Which of the gold rules, given in their normal forms, this one hits, from 0."""
-    written = normal_form(rule)
-    held = [nth for nth, form in enumerate(gold) if form and form in written]
+    written = [normal_form(text) for text in (rule, *_quoted(rule))]
+    held = [nth for nth, form in enumerate(gold) if form and any(form in text for text in written)]
     return max(held, key=lambda nth: len(gold[nth]), default=None)
+
+
+def _quoted(rule: str) -> Iterator[str]:
+    """What a writer has put in other words, as it was told: within a rule, quoted text is compared as it stands."""
+    shown = rule[1:-1] if rule.startswith("“") and rule.endswith("”") else rule
+    for worded in _IN_OTHER_WORDS.values():
+        head, tail = worded.split("{}")
+        if shown.startswith(head) and shown.endswith(tail):
+            yield shown.removeprefix(head).removesuffix(tail)
 
 
 # ---- writing

@@ -6,6 +6,7 @@ subset is one of five domains where domain or source names one or a part of one,
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -113,6 +114,8 @@ def _episode(fields: Fields, task: Task, side: str) -> Episode:
 def _rules(fields: Fields) -> tuple[Rule, ...]:
     """The gold rules, each once; none where there is no text."""
     written = fields.get("rubrics")
+    if isinstance(written, str):
+        written = _listed(written)
     texts = [written] if isinstance(written, str) else [] if written is None else written
     if not isinstance(texts, list) or not all(isinstance(rule, str) for rule in texts):
         raise RecordError("rubrics must be one text with a rule a line, or a list of texts")
@@ -122,3 +125,14 @@ def _rules(fields: Fields) -> tuple[Rule, ...]:
     except InvalidInput as error:
         raise RecordError(f"rubrics: {error}") from None
     return tuple(each_once(found))
+
+
+def _listed(written: str) -> str | list[str]:
+    """The list that a text is in JSON, as one cell of a CSV file may hold it; else the text, as `[hard] …` is."""
+    if not written.lstrip().startswith("["):
+        return written
+    try:
+        found = json.loads(written)
+    except (ValueError, RecursionError):
+        return written
+    return found if isinstance(found, list) and all(isinstance(rule, str) for rule in found) else written

@@ -23,6 +23,7 @@ LOCAL_RULE_CHARS: Final = 100
 """The local model writes endless lists and strings otherwise."""
 
 _KEY: Final = "rules"
+_YES: Final = frozenset({"true", "yes", "1"})
 _ECHO: Final = re.compile(r"<[^<>]*>|[=\s]*(?:BEGIN|END) TASK [0-9a-f]{16}[=\s]*")
 """What a small model writes of its prompt: the example, and the marks of the fence."""
 _FRAME: Final = re.compile(r"[\s{}\[\]｛｝,，:：\"'“”‘’＂`]+|true|false|rules|rule|hard", re.IGNORECASE)
@@ -101,7 +102,8 @@ def _item(entry: object) -> _Item:
     if not isinstance(entry, dict):
         return _Item(entry if isinstance(entry, str) else "", hard=False, as_asked=False)
     text, hard = entry.get("rule"), entry.get("hard")
-    meant = hard is True or (isinstance(hard, str) and hard.strip().lower() == "true")
+    # A veto that is lost makes another rubric than the one that was written.
+    meant = hard in (True, 1) or (isinstance(hard, str) and hard.strip().lower() in _YES)
     return _Item(text if isinstance(text, str) else "", meant, as_asked=isinstance(hard, bool))
 
 

@@ -16,7 +16,7 @@ def rubric_uri(rubric_id: str) -> str:
 
 class NamedRubric(Value):
     """A name of the library: its current set of so many `rules`, the versions there were, and the verdicts that applied
-    any of them.
+    any of them, `simulated` of them by made-up judges.
     """
 
     name: str
@@ -25,6 +25,7 @@ class NamedRubric(Value):
     high_level: int
     versions: int
     verdicts: int
+    simulated: int = 0
     changed_at: str
 
 
@@ -38,13 +39,14 @@ class LibraryRule(Value):
 
 
 class RubricVersion(Value):
-    """A set that is or was under a name, and the verdicts that applied it."""
+    """A set that is or was under a name, and the verdicts that applied it, `simulated` of them by made-up judges."""
 
     version: int
     rubric_id: str
     rules: int
     added_at: str
     verdicts: int
+    simulated: int = 0
 
 
 class RubricUsed(Value):

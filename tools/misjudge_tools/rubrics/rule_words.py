@@ -115,6 +115,15 @@ ZH_REFERS: Final = re.compile(
     "前者|后者|[两二]者|上述|以上"
 )
 
+MENTIONS: Final = frozenset(
+    """
+    with by a an the in no and or of to from for after before like as than use uses using used contain contains
+    include includes write writes print prints insert inserts avoid avoids character sign mark symbol letter
+    punctuation separator is are be between without only not
+    """.split()
+)
+"""Behind these a mark that stands alone may be what the rule is about."""
+
 # ---- the level of a rule
 
 _FEASIBLE: Final = (
@@ -159,8 +168,32 @@ HIGH_LEVEL: Final = re.compile(f"{_FEASIBLE}|{_LOGICAL}|{_ZH_FEASIBLE}|{_ZH_LOGI
 # ---- rules of one comparison only
 
 _LABEL_ENDS: Final = r"(?!\w|-\w|['’](?!s\b))"
+_ASKED: Final = rf"(?:^|[.:;?,\"“(] ?)(?i:{AUXILIARY}) "
+_SIDE: Final = r"(?:[\"“'‘(]?[AB][\"”'’)]?)"
+_ANSWER: Final = "(?:answer|response|reply|completion|output)"
+_ZH_ANSWER: Final = "(?:回答|回复|回应|答复|答案)"
+_ZH_SIDE: Final = r"(?:(?<![A-Za-z0-9\u3400-\u9fff])|(?<=[比和与跟及]))[AB甲乙]"
+_OF_SETS: Final = (
+    "(?:impl(?:y|ies)|equals?|contain|divide|follow|depend|commute|disjoint|subsets?|supersets?|independent)"
+)
+_BETTER: Final = (
+    r"(?:better|worse|best|worst|preferred|preferable|more|less|longer|shorter|clearer|simpler|shallower|deeper|"
+    r"safer|kinder|nicer|ruder|briefer|stronger|weaker|faster|slower|politer|friendlier|easier|closer|fuller|tidier)"
+)
+_SIDES: Final = (
+    # "Is answer B ok?", but not "Is it answer B?"
+    rf"{_ASKED}(?:answer|output) [AB](?= (?!(?:chosen|selected|picked|marked|ticked)\b)[a-z]|['’]s )|"
+    rf"(?:{_ASKED}|\b(?:than|as|and|or|does|is) ){_SIDE}['’]s (?:\w+ )?{_ANSWER}s?\b|"
+    # "Is "A" longer?" and "Does A beat B?", but not "Does plan A cost less than plan B?"
+    rf"{_ASKED}{_SIDE} (?:the |any |much |far |also )?{_BETTER}\b|"
+    rf"{_ASKED}{_SIDE} (?![^.;?]*\b{_OF_SETS}\b)[a-z][^.;?]*(?<![\w-]){_SIDE}(?![\w+#*/-])|"
+    rf"{_ZH_SIDE}\s?的?{_ZH_ANSWER}|"
+    r"(?<!正确)(?<!最终)(?<!标准)(?<!最后)(?<!选择)(?<!正确的)答案\s?[AB甲乙](?=\s?(?:是否|能否|有没有|有无|是不是|的|比|更|和|与))"
+)
 CITES: Final = re.compile(
+    rf"{_SIDES}|"
     # A small "a" behind it is an article: "Is the response a list?"
+    r"(?<!each )(?<!every )(?<!any )"
     r"\b(?:[Rr]esponse|RESPONSE|[Rr]eply|[Cc]ompletion|[Cc]andidate|[Aa]ssistant|[Mm]odel|[Cc]hatbot)s?"
     rf"[\s_-]?(?:[AB]|b){_LABEL_ENDS}|"
     r"\b(?:[Rr]esponse|[Rr]eply|[Cc]ompletion|[Cc]andidate|[Oo]utput|[Aa]ssistant|(?<!correct )(?<!final )"

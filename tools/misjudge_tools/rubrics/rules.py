@@ -13,6 +13,7 @@ from misjudge_storage.types import Rule
 from misjudge_tools.interchange.json_records import storable
 from misjudge_tools.rubrics.compound import apart
 from misjudge_tools.rubrics.rule_words import CITES, HIGH_LEVEL
+from misjudge_tools.rubrics.wording import INVISIBLE, folded
 
 MOST_RULES: Final = 500
 """Rules of a gold or library rubric."""
@@ -23,22 +24,10 @@ LONGEST: Final = 2_000
 COMMENT: Final = "#"
 """Begins a line of a file that is no rule."""
 
-_INVISIBLE: Final = re.compile("[\u00ad\u115f\u1160\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
-_DASHES: Final = str.maketrans(
-    dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-") | dict.fromkeys("‘’ʼ′", "'")
-)
-_WIDE: Final = "\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff"
-_SIGN: Final = r"[+<>=|~^$×÷±≤≥≠]"
-_KEPT: Final = re.compile(
-    r"(?<![a-z])[-.](?=\d)|(?<=\d)[:/,](?=\d)|[%‰]|(?<=[a-z])#(?![0-9a-z])|!(?==)|"
-    rf"(?<=[0-9a-z)])\*(?=[0-9a-z(])|(?<=[a-z])'(?=\()|\)(?={_SIGN}|\*[0-9a-z(])|"
-    rf"(?<={_SIGN})\(|(?<=[0-9a-z)]\*)\(|(?<=[a-z]')\("
-)
-"""Marks without which a text says another thing: 1.5, -5, 10 %, C#, !=, f'(x), (2+3)*4."""
 _MARKER: Final = re.compile(
     r"\s*(?:\d{1,4}[.)](?=\s|$)|\d{1,4}[、．)](?!\d)|[(（]\d{1,4}[)）]|[\u2460-\u2473]|[-*+](?=\s|$)|[•·●▪◦‣–—](?!\d))\s*"
 )
-_TAG: Final = re.compile(r"(?:[\[［【]\s*(?P<tag>hard|硬|high|高)\s*[\]］】])\s*", re.IGNORECASE)
+_TAG: Final = re.compile(r"(?:[\[［【]\s*(?P<tag>hard|硬|high|高)\s*[\]］】])[:：]?\s*", re.IGNORECASE)
 _HARD: Final = frozenset({"hard", "硬"})
 _SHOWN_HARD: Final = re.compile(r"[\[［【]\s*(?:hard|硬)\s*[\]］】]")
 
@@ -65,23 +54,14 @@ class TaggedLine(NamedTuple):
 
 @lru_cache(maxsize=10_000)
 def normal_form(text: str) -> str:
-    """The text without what makes no other wording: case, width, punctuation, spaces at Chinese characters.
+    """The text without what makes no other wording: case of ordinary words, width, spaces, a mark at the end.
 
-    Rules of one normal form are one rule. Marks that make another value or name of it are kept.
+    Rules of one normal form are one rule, so that what may say another thing is kept; see `wording`.
     """
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    seen = "".join(char for char in folded if unicodedata.category(char) != "Cf").translate(_DASHES)
-    seen = re.sub(r"(?<=[^\W\d_])'(?=[^\W\d_])", "", _INVISIBLE.sub("", seen))
-    kept = {found.start() for found in _KEPT.finditer(seen)}
-    plain = "".join(char if at in kept or _says(char) else " " for at, char in enumerate(seen))
-    return re.sub(rf"(?<=[{_WIDE}]) | (?=[{_WIDE}])", "", " ".join(plain.split()))
-
-
-@lru_cache(maxsize=2_000)
-def _says(char: str) -> bool:
-    """Whether it is a letter, a number, a sign, or not known, and no punctuation."""
-    category = unicodedata.category(char)
-    return char == "^" or category[0] in "LMN" or category in {"Cn", "Co", "Sc", "Sm", "So"}
+    form = folded(text)
+    while (again := folded(form)) != form:
+        form = again
+    return form
 
 
 def tidy(written: Sequence[Rule]) -> Tidied:
@@ -182,7 +162,7 @@ def numbered(rules: Sequence[Rule], *, marks: bool = False) -> str:
 
 def _marked(rule: Rule) -> str:
     text = one_line(rule.text)
-    seen = _INVISIBLE.sub("", "".join(char for char in text if unicodedata.category(char) != "Cf"))
+    seen = INVISIBLE.sub("", "".join(char for char in text if unicodedata.category(char) != "Cf"))
     quoted = f"“{text}”" if _SHOWN_HARD.search(unicodedata.normalize("NFKC", seen).casefold()) else text
     return f"[hard] {quoted}" if rule.hard else quoted
 

@@ -43,7 +43,7 @@ def _first(sentences: Sequence[str], part: str | None) -> Sequence[str]:
     more = len(sentences) - MOST_SENTENCES
     if part is None or more <= 0:
         return sentences
-    return [*sentences[:MOST_SENTENCES], f"There is more of this kind, {more} in all: see {part}."]
+    return [*sentences[:MOST_SENTENCES], f"{more} more of this kind: see {part}."]
 
 
 def _gaps(rows: Sequence[GapRow], simulated: Collection[str]) -> Iterator[str]:
@@ -99,12 +99,13 @@ def _with(source: str, kind: SourceKind, simulated: Collection[str]) -> str:
 def _without_rules(rows: Sequence[AccuracyRow], simulated: Collection[str]) -> Iterator[str]:
     for row in rows:
         if row.no_rubric > MANY_WITHOUT * row.pairs:
-            judge, own = f"{row.judge}{MADE_UP if row.label in simulated else ''}", _source(row.source, simulated)
+            judge = f"{row.judge}{MADE_UP if row.label in simulated else ''}"
+            kind = ", which is kind to a writer that writes nothing" if row.kind == "self" else ""
             known = row.accuracy.n + row.no_rubric
             yield (
-                f"{row.no_rubric} of {row.pairs} pairs of {judge} with {own} have no verdict, because there was no "
-                f"rule to judge by. Its accuracy, {share(row.accuracy)}, leaves them out, which is kind to a writer "
-                f"that writes nothing; were they all wrong, it would be {100 * row.right / known:.1f} %."
+                f"{row.no_rubric} of {row.pairs} pairs of {judge} {_with(row.source, row.kind, simulated)} have no "
+                f"verdict, because there was no rule to judge by. Its accuracy, {share(row.accuracy)}, leaves them out"
+                f"{kind}; were they all wrong, it would be {100 * row.right / known:.1f} %."
             )
 
 

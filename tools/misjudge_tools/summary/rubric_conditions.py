@@ -104,7 +104,9 @@ def conditions(
     named = ((group, name) for group, name in _named(groups) if _key(group.own[0]) in asked)
     found = [one for group, name in named for one in _conditions(group, name, sources)]
     place = {writer_id: number for number, writer_id in enumerate(writers)}
-    return sorted(found, key=lambda one: (*_spelt(one.judge), one.form, one.protocol, *_rank(one.rules, place)))
+    return sorted(
+        found, key=lambda one: (*_spelt(one.judge), one.form, one.protocol, *_rank(one.rules, place), one.label)
+    )
 
 
 def compared(found: Sequence[Condition]) -> list[Compared]:
@@ -132,9 +134,9 @@ def _spelt(judge: str) -> tuple[str, str]:
     return judge.partition("[")[0], judge
 
 
-def _rank(rules: Source, place: Mapping[str, int]) -> tuple[int, int, str, int, str]:
+def _rank(rules: Source, place: Mapping[str, int]) -> tuple[int, int, str, int]:
     behind = place.get(rules.writer_id or "", len(place))
-    return (KINDS.index(rules.kind), behind, rules.name or "", rules.version or 0, rules.said)
+    return (KINDS.index(rules.kind), behind, rules.name or "", rules.version or 0)
 
 
 def _key(actor: Actor) -> tuple[str, ...]:

@@ -48,7 +48,10 @@ def params_of(actor: Actor) -> Mapping[str, Any]:
 def kind_of(actor: Actor) -> SourceKind:
     """The kind of rules that it applies."""
     stated = _rubrics(actor).get("kind")
-    return next((kind for kind in KINDS if kind == stated), "none")
+    for kind in KINDS:
+        if kind == stated:
+            return kind
+    return "none"
 
 
 def without_hash(actor: Actor) -> str:
