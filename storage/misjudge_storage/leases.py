@@ -100,8 +100,9 @@ def request_stop(connection: Connection, run_id: str) -> bool:
 
 
 def cancel_idle(connection: Connection, run_id: str) -> bool:
-    """Cancel a run that nobody works on; False when somebody does, or when it is done."""
-    idle = and_(RUNS.c.run_id == run_id, RUNS.c.state != "done", _free(connection, run_id, columns.utc_now()))
+    """Cancel a run that nobody works on; False when somebody does, or when it is done or was stopped: it says why."""
+    ended = RUNS.c.state.in_(("done", "cancelled"))
+    idle = and_(RUNS.c.run_id == run_id, not_(ended), _free(connection, run_id, columns.utc_now()))
     return _end(connection, idle, "cancelled", "cancelled")
 
 

@@ -321,6 +321,16 @@ def test_a_run_whose_process_is_gone_is_cancelled_at_once(any_store: Store) -> N
     assert shown(any_store, run).state == "cancelled"
 
 
+def test_a_run_that_was_stopped_keeps_saying_why_when_it_is_cancelled_again(any_store: Store) -> None:
+    run = planned_run(any_store).run_id
+    write(any_store, leases.finish, claimed(any_store, run), "cancelled", "limit reached: max_calls is used up")
+    assert not write(any_store, leases.cancel_idle, run)
+    assert (shown(any_store, run).state, shown(any_store, run).reason) == (
+        "cancelled",
+        "limit reached: max_calls is used up",
+    )
+
+
 def test_a_run_that_is_done_stays_done(any_store: Store) -> None:
     run = planned_run(any_store).run_id
     write(any_store, leases.finish, claimed(any_store, run), "done", None)
