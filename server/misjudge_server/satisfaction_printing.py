@@ -9,7 +9,8 @@ from rich.table import Table
 from misjudge_server.console import estimate, percent, short
 from misjudge_server.side_by_side import SATISFIED, side_by_side
 from misjudge_storage.types import Form
-from misjudge_tools.summary.assemble import NOT_JUDGED, SATISFACTION_FORMS
+from misjudge_tools.summary.assemble import NOT_JUDGED
+from misjudge_tools.summary.judged import SATISFACTION_FORMS
 from misjudge_tools.summary.values import SatisfactionSection, Sections
 
 HEADINGS = ("{enough} from", "failed, of {satisfied}", "failed, of all", "relative risk", "AUC")

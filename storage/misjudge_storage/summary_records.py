@@ -103,23 +103,32 @@ ASKED_AGAIN = f"({_OF_PAIR} OR {_OF_TRAJECTORY})"
 
 
 def reduce_audit(connection: Connection, audit_id: str) -> None:
-    """Fill the temporary table: one row per pair and judge, and one for a pair that nobody judged."""
+    """Fill the temporary table: one row per pair and judge, and one for a pair that nobody judged.
+
+    `turns` are those of the longer episode, `model_a` and `model_b` the base models of the agents as stated. `calls_*`
+    count calls that were read as A, B or tie, un-swapped, and those that could not be read; `ab_*` and `ba_*` by the
+    order shown. `score_a` and `score_b` are means over the calls of the pair.
+    """
     connection.execute(
         text(f"""
         CREATE TEMPORARY TABLE {REDUCED} AS
         SELECT
-            p.pair_id, p.task_id, t.subset, v.judge_id,
+            p.pair_id, p.task_id, t.subset, t.category, t.language, v.judge_id,
             g.gold_pref AS gold, CASE WHEN g.gold_pref IN ('A', 'B') THEN 1 ELSE 0 END AS decidable,
             v.status, v.pref, CASE WHEN v.blind_order = 'both' THEN 1 ELSE 0 END AS both_orders,
-            v.calls_a, v.calls_b, v.calls_tie,
+            v.calls_a, v.calls_b, v.calls_tie, v.calls_unscored,
             COALESCE(v.ab_a, 0) AS ab_a, COALESCE(v.ab_b, 0) AS ab_b, COALESCE(v.ab_tie, 0) AS ab_tie,
             COALESCE(v.ba_a, 0) AS ba_a, COALESCE(v.ba_b, 0) AS ba_b, COALESCE(v.ba_tie, 0) AS ba_tie,
             CASE WHEN g.reward_source IS NOT NULL THEN ABS(g.reward_a - g.reward_b) END AS reward_gap,
             v.score_a - v.score_b AS score_lead, ABS(v.score_a - v.score_b) AS score_gap,
             COALESCE(p.ability_bucket, CASE WHEN p.gap_source = 'ability' THEN
                 CASE WHEN p.reward_gap < 0.099999999 THEN 'near' ELSE 'wide' END END) AS ability_bucket,
-            p.trajectory_a, p.trajectory_b
+            v.score_a, v.score_b, p.trial, p.trajectory_a, p.trajectory_b, a.agent AS agent_a, b.agent AS agent_b,
+            a.base_model AS model_a, b.base_model AS model_b,
+            CASE WHEN b.turns > a.turns THEN b.turns ELSE COALESCE(a.turns, b.turns) END AS turns
         FROM pairs p
+        JOIN trajectories a ON a.trajectory_id = p.trajectory_a
+        JOIN trajectories b ON b.trajectory_id = p.trajectory_b
         JOIN tasks t ON t.audit_id = p.audit_id AND t.task_id = p.task_id
         JOIN pair_gold g ON g.audit_id = p.audit_id AND g.pair_id = p.pair_id
         LEFT JOIN reduced_verdicts v ON v.audit_id = p.audit_id AND v.pair_id = p.pair_id AND v.audit_id = '{audit_id}'

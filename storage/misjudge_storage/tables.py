@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from sqlalchemy import BigInteger, Column, ForeignKeyConstraint, Index, Table, UniqueConstraint, text
 from sqlmodel import Field, SQLModel
 
-from misjudge_storage.columns import created
+from misjudge_storage.columns import created, moment
 from misjudge_storage.rubric_tables import RubricDraft as RubricDraft
 from misjudge_storage.rubric_tables import RubricMatch as RubricMatch
 from misjudge_storage.rubric_tables import RubricMatching as RubricMatching
@@ -97,6 +97,7 @@ class Trajectory(SQLModel, table=True):
     flags_json: str | None = None
     setup_json: str | None = None
     changes_json: str | None = None
+    occurred_at: datetime | None = moment()
 
 
 class Check(SQLModel, table=True):

@@ -342,7 +342,7 @@ async def test_only_the_sections_asked_for_are_given(deps: Deps) -> None:
         for other in set(SECTIONS) - {"consistency", "pass_hat_k"}:
             assert getattr(sections, other) is None
     assert summary(deps.store, sections=[]) == whole
-    with pytest.raises(InvalidInput, match=r"no section 'nope'\. Sections are: pairs, misselection"):
+    with pytest.raises(InvalidInput, match=r"no section 'nope'\. Sections are: headline, provenance, pairs"):
         summary(deps.store, sections=["nope"])
 
 

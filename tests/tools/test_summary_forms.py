@@ -15,7 +15,8 @@ from misjudge_tools.deps import Deps
 from misjudge_tools.judging.forms import FORMS
 from misjudge_tools.requests import SummarizeRequest
 from misjudge_tools.summarize_audit import summarize
-from misjudge_tools.summary.assemble import NOT_JUDGED, SATISFACTION_FORMS
+from misjudge_tools.summary.assemble import NOT_JUDGED
+from misjudge_tools.summary.judged import SATISFACTION_FORMS
 from misjudge_tools.summary.values import AuditSummary
 from operations import stored
 

@@ -63,6 +63,15 @@ class Request(BaseModel):
         return storable_value(given)
 
 
+class Stop(BaseModel):
+    """When enough is known of a bucket of pairs: its interval is at most this wide, or leaves the threshold out."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    width: Annotated[float | None, Field(gt=0, lt=1)] = None
+    threshold: Annotated[float | None, Field(gt=0, lt=1)] = None
+
+
 class Limits(Request):
     """What a run may use. At a limit it ends with what it has: tasks come in random order, so that is a sample."""
 
@@ -284,6 +293,23 @@ class SummarizeRequest(Request):
     sections: Annotated[
         list[str] | None, Field(description="Only these, as misselection, or parts, as rubrics.writers. Default: all.")
     ] = None
+    baseline: Annotated[AuditName | None, Field(description="drift: an earlier audit to compare with.")] = None
+    language: Annotated[Literal["en", "zh"], Field(description="Of its sentences.")] = "en"
+    since: Annotated[str | None, Field(description="three_way: from this date on, YYYY-MM-DD.")] = None
+    by: Annotated[Literal["day", "week", "month"], Field(description="three_way: periods.")] = "week"
+    bill: Annotated[str | None, Field(description="cost: a provider's bill, CSV with model and cost.")] = None
+
+
+class GateRequest(Request):
+    """Whether a judge may be used: its misselection against a limit."""
+
+    audit: AuditName
+    judge: Annotated[str | None, Field(description="A label of the audit; the only one by default.")] = None
+    max_misselection: Annotated[float, Field(gt=0, lt=1, description="The limit, a share.")] = 0.05
+    at: Annotated[Literal["near", "wide"] | None, Field(description="Only pairs of this ability gap.")] = None
+    policy: Annotated[str | None, Field(description="A policy of the section policies, by its name.")] = None
+    baseline: Annotated[AuditName | None, Field(description="An earlier audit; being worse than it fails.")] = None
+    min_coverage: Annotated[float, Field(ge=0, le=1, description="Share of decidable pairs to be decided.")] = 0.9
 
 
 class ImportRequest(Request):

@@ -15,9 +15,10 @@ from misjudge_storage.types import Craft
 from misjudge_tools.deps import Deps
 from misjudge_tools.requests import SummarizeRequest
 from misjudge_tools.results import MARK_EPISODES, judged_mark, marks
-from misjudge_tools.summary.assemble import Entry, audit_sections, entries, judge_sections
+from misjudge_tools.summary.assemble import sections_of
 from misjudge_tools.summary.constant_answers import constant_warnings
-from misjudge_tools.summary.counts import AuditCounts, pairs_judged, read_counts
+from misjudge_tools.summary.counts import AuditCounts, pairs_judged
+from misjudge_tools.summary.judged import Entry, Judged, entries
 from misjudge_tools.summary.kinship import shared_warnings, stated_families
 from misjudge_tools.summary.panel_counts import CascadeCounts
 from misjudge_tools.summary.panel_section import escalation_warnings
@@ -38,13 +39,18 @@ def summarize(request: SummarizeRequest, store: Store, families: Mapping[str, st
     _refuse_unknown(request.sections or ())
     if request.judge is not None and request.panel is not None:
         raise InvalidInput("Choose one judge (judge=LABEL) or a panel of several (panel=[LABEL, …]), not both.")
-    counts = read_counts(store, request.audit, request.panel)
+    with store.read() as connection:
+        return _summary(AuditCounts(connection, request), families)
+
+
+def _summary(counts: AuditCounts, families: Mapping[str, str]) -> AuditSummary:
+    request = counts.question
     found = entries(counts)
     chosen = _choose(counts, found, request)
-    sections = judge_sections(counts, chosen) if chosen else audit_sections(counts)
+    sections = sections_of(Judged(counts, chosen), _names(request))
     return AuditSummary(
         audit=request.audit,
-        marked=_marked(counts, chosen, sections),
+        marked=_marked(Judged(counts, chosen)),
         judge=chosen.label if chosen else None,
         warnings=(
             *unfinished_warnings(counts.unfinished),
@@ -91,17 +97,25 @@ def _paired(counts: AuditCounts, chosen: Entry | None) -> list[JudgeFacts]:
     return [judge for judge in named if judge.form == "pairwise"]
 
 
-def _marked(counts: AuditCounts, chosen: Entry | None, sections: Sections) -> str | None:
+def _marked(of: Judged) -> str | None:
     """What of it is made up: the verdicts of the judges it is of, what was written and matched, and the episodes."""
-    made_up = [judge.simulated for judge in counts.judges if chosen is None or judge.label == chosen.judge]
-    if sections.rubrics is not None and counts.rubrics is not None:
+    counts = of.counts
+    made_up = [judge.simulated for judge in counts.judges if judge.judge_id in of.ids]
+    if of.alone and counts.rubrics is not None:
         made_up += [actor.simulated for actor in counts.rubrics.actors if actor.form in get_args(Craft)]
     judged = judged_mark(sum(made_up), len(made_up))
     return marks(judged, MARK_EPISODES if counts.simulated_episodes else None)
 
 
 def _side_by_side(counts: AuditCounts, found: Sequence[Entry], request: SummarizeRequest) -> dict[str, Sections]:
-    return {entry.label: _only(judge_sections(counts, entry, beside=True), request) for entry in found}
+    return {
+        entry.label: _only(sections_of(Judged(counts, entry, beside=True), _names(request)), request) for entry in found
+    }
+
+
+def _names(request: SummarizeRequest) -> set[str]:
+    """The sections asked for, whole or in part; none: all."""
+    return {RUBRICS if is_part(name) else name for name in request.sections or ()}
 
 
 def _choose(counts: AuditCounts, found: Sequence[Entry], request: SummarizeRequest) -> Entry | None:
@@ -125,19 +139,14 @@ def _only_probes(request: SummarizeRequest) -> bool:
 
 def _only_rubrics(request: SummarizeRequest) -> bool:
     """Whether nothing is asked for that is said of each judge."""
-    return {RUBRICS if is_part(name) else name for name in request.sections or ()} == {RUBRICS}
+    return _names(request) == {RUBRICS}
 
 
 def _only(sections: Sections, request: SummarizeRequest) -> Sections:
-    """Only the sections asked for, or parts of them; companions such as pass_hat_k_intervals go with theirs."""
-    if not request.sections:
+    """Only the parts of sections that were asked for."""
+    if not request.sections or sections.rubrics is None:
         return sections
-    wanted = tuple(RUBRICS if is_part(name) else name for name in request.sections)
-    rubrics = None if sections.rubrics is None else only_parts(sections.rubrics, request.sections)
-    sectional = Sections.model_fields.keys() - {"simulated", "provenance", "why"}
-    dropped = [name for name in sectional if not any(name == one or name.startswith(f"{one}_") for one in wanted)]
-    why = {name: reason for name, reason in sections.why.items() if name.partition(".")[0] in wanted}
-    return sections.model_copy(update={"rubrics": rubrics, **dict.fromkeys(dropped), "why": why})
+    return sections.model_copy(update={"rubrics": only_parts(sections.rubrics, request.sections)})
 
 
 def _refuse_unknown(wanted: Sequence[str]) -> None:

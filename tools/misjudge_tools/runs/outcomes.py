@@ -14,7 +14,7 @@ from misjudge_storage.types import AskedForm, Form
 from misjudge_tools.results import PairOutcome, RunReport, SideOutcome, record_uri
 from misjudge_tools.runs.report import shown_verdicts
 from misjudge_tools.summary import sections
-from misjudge_tools.summary.assemble import SATISFACTION_FORMS
+from misjudge_tools.summary.judged import SATISFACTION_FORMS
 from misjudge_tools.summary.values import AgentOutcome
 
 SHOWN_OF_CHECKS = ("verifier", "scope", "passed", "reward", "evidence")

@@ -1,15 +1,32 @@
-"""Which sections are said of a judge, and which of an audit. Pure."""
+"""Which sections are said of a judge, and which of an audit: one table, of which only what is asked for is made."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from typing import Any, NamedTuple
 
-from misjudge_storage.summary_values import Group, GroupCounts, JudgeFacts
-from misjudge_storage.types import Form
+from misjudge_storage.summary_values import Group, GroupCounts
+from misjudge_storage.types import Form, Value
+from misjudge_tools.stats.misselection import Misselection
 from misjudge_tools.stats.rates import NoData
 from misjudge_tools.summary import sections as make
-from misjudge_tools.summary.counts import AuditCounts, added
+from misjudge_tools.summary.deciding.agreement import agreement_section
+from misjudge_tools.summary.deciding.bias import bias_section
+from misjudge_tools.summary.deciding.checklist import checklist_section
+from misjudge_tools.summary.deciding.conflicts import conflicts_section
+from misjudge_tools.summary.deciding.corrected import corrected_section
+from misjudge_tools.summary.deciding.cost import cost_section
+from misjudge_tools.summary.deciding.drift import drift_section
+from misjudge_tools.summary.deciding.gaps import gaps_section
+from misjudge_tools.summary.deciding.headline import headline_section
+from misjudge_tools.summary.deciding.policies import policies_section
+from misjudge_tools.summary.deciding.power import power_section
+from misjudge_tools.summary.deciding.ranking import ranking_section
+from misjudge_tools.summary.deciding.recommendations import recommendations_section
+from misjudge_tools.summary.deciding.slices import slices_section
+from misjudge_tools.summary.deciding.three_way import three_way_section
+from misjudge_tools.summary.judged import SATISFACTION_FORMS, Judged
 from misjudge_tools.summary.panel_section import panel_reasons, panel_section
 from misjudge_tools.summary.probes import probes_of
 from misjudge_tools.summary.rubric_values import RubricsSection
@@ -17,21 +34,25 @@ from misjudge_tools.summary.rubrics import rubrics_of
 from misjudge_tools.summary.values import (
     AgentOutcome,
     Bucket,
+    ConsistencySection,
     PairCounts,
     PanelSection,
     ProbesSection,
     SatisfactionSection,
     Sections,
+    TokenSection,
 )
 
-T = TypeVar("T")
 SEVERAL = NoData(why="There are several judges or subsets: see each under judges, or choose one with judge=LABEL.")
 NO_JUDGE = NoData(why="No judge is stored. Judge the audit, or import verdicts.")
 NO_PAIRS = NoData(why="This judge judged no pair. Judge pairs (form=pairwise), or import verdicts.")
 ONE_ORDER = NoData(
     why="No pair has both orders scored, so flips cannot be seen. Judge with orders=both (--orders both) to see them."
 )
-ONCE = NoData(why="The agents stand once, at the top. Their satisfaction by this judge: choose it with judge=LABEL.")
+ONCE = NoData(why="Given once, at the top of a summary of all judges.")
+AGENTS_ONCE = NoData(
+    why="The agents stand once, at the top. Their satisfaction by this judge: choose it with judge=LABEL."
+)
 NO_PANEL = NoData(why="A panel is two judges of pairs or more: judge the pairs with another one, too.")
 PANEL_ONCE = NoData(why="The panel stands at the top of a summary of all judges.")
 RUBRICS_ONCE = NoData(why="Rubrics stand at the top of a summary of all judges.")
@@ -47,105 +68,6 @@ NOT_JUDGED: Mapping[Form, NoData] = {
     "proxy": NoData(why="No proxy was judged (form=proxy)."),
     "rubric": NoData(why="No response was judged by rules alone (misjudge rubrics apply)."),
 }
-SATISFACTION_FORMS: tuple[Form, ...] = ("satisfaction", "gate", "proxy", "rubric")
-"""The forms that score one trajectory. The first one that is there says whether an agent's episodes satisfied."""
-RANKING_FORMS: tuple[Form, ...] = ("gate", "satisfaction")
-"""The first one that is there ranks the agents by its mean score."""
-
-
-class Entry(NamedTuple):
-    """A judge on all tasks, or (`subset`) on those of one subset."""
-
-    label: str
-    judge: str
-    subset: str | None
-
-
-def entries(counts: AuditCounts) -> list[Entry]:
-    """Every judge by its label; where tasks come in several subsets, then each judge on each subset."""
-    labels = list(dict.fromkeys(judge.label for judge in counts.judges))
-    subsets = sorted({group.subset for group in counts.groups if group.subset is not None})
-    whole = [Entry(label, label, None) for label in labels]
-    if len(subsets) < 2:
-        return whole
-    return whole + [Entry(f"{label}/{subset}", label, subset) for label in labels for subset in subsets]
-
-
-def judge_sections(counts: AuditCounts, entry: Entry, *, beside: bool = False) -> Sections:
-    """What is said of one judge, or of one judge on one subset (then only what is counted by pairs).
-
-    `beside`: it is one of several that stand side by side, and what belongs to the audit stands above them.
-    """
-    mine: dict[Form, JudgeFacts] = {judge.form: judge for judge in counts.judges if judge.label == entry.judge}
-    paired = mine.get("pairwise")
-    satisfied_by = next((mine[form] for form in SATISFACTION_FORMS if form in mine), None)
-    ids = {judge.judge_id for judge in mine.values()}
-    alone = ids.issuperset(judge.judge_id for judge in counts.judged)
-    uses = [use for use in counts.uses if use.judge_id in ids or (alone and use.judge_id is None)]
-    group = _pooled(counts.groups, paired, entry.subset)
-    whole = entry.subset is None
-    say = _Reasons()
-    if group is not None and not group.measures["flips"].n:
-        say.why("consistency.flip_rate", ONE_ORDER)
-    return Sections(
-        simulated=counts.simulated_episodes or any(judge.simulated for judge in mine.values()),
-        provenance=make.provenance_section(counts.provenance, ids) if whole else None,
-        pairs=say.why("pairs", NO_PAIRS if group is None else make.pair_counts(group)),
-        misselection=say.why("misselection", NO_PAIRS if group is None else make.misselection_section(group)),
-        consistency=say.why("consistency", NO_PAIRS if group is None else make.consistency_section(group)),
-        **{form: say.why(form, _scored(counts, mine, form) if whole else WHOLE_ONLY) for form in SATISFACTION_FORMS},
-        agents=say.why("agents", _agents(counts, satisfied_by, beside=beside) if whole else WHOLE_ONLY),
-        ranking=say.why(
-            "ranking",
-            make.ranking_section(_ranked_by(counts, mine), counts.agent_scores, paired, counts.agent_wins)
-            if whole
-            else WHOLE_ONLY,
-        ),
-        kappa=say.why(
-            "kappa", make.kappa_section(counts.labels, None if alone else entry.judge) if whole else WHOLE_ONLY
-        ),
-        unscored=say.why("unscored", _unscored(counts, ids) if whole else WHOLE_ONLY),
-        buckets=say.why("buckets", _buckets(counts, paired, entry.subset)),
-        panel=say.why("panel", NO_PANEL if counts.panel is None else PANEL_ONCE),
-        probes=say.why("probes", _probes(counts, paired) if whole else WHOLE_ONLY),
-        rubrics=say.why("rubrics", _rubrics(counts, alone=alone and not beside) if whole else WHOLE_ONLY),
-        tokens=say.why(
-            "tokens", make.token_section(uses, counts.stated_tokens if alone else None) if whole else WHOLE_ONLY
-        ),
-        cost=say.why("cost", make.cost_section(uses) if whole else WHOLE_ONLY),
-        **_pass_hat(counts, say, whole=whole),
-        why=say.reasons,
-    )
-
-
-def audit_sections(counts: AuditCounts) -> Sections:
-    """What is said of an audit with several judges, or with none."""
-    ids = {judge.judge_id for judge in counts.judges}
-    missing = SEVERAL if ids else NO_JUDGE
-    say = _Reasons()
-    for name in ("misselection", "consistency", *SATISFACTION_FORMS, "ranking", "buckets", "probes"):
-        say.why(name, missing)
-    pairs = counts.pairs
-    totals = PairCounts(
-        n=pairs.pairs, decidable=pairs.decidable, gold_tie=pairs.gold_tie, gold_unknown=pairs.gold_unknown
-    )
-    no_pairs = NoData(why="No pair is stored. Import pairs, or run them.")
-    rubrics = say.why("rubrics", rubrics_of(counts.rubrics))
-    made_up = any(judge.simulated for judge in counts.judges) or bool(rubrics and rubrics.simulated)
-    return Sections(
-        simulated=counts.simulated_episodes or made_up,
-        provenance=make.provenance_section(counts.provenance, ids),
-        pairs=say.why("pairs", totals if totals.n else no_pairs),
-        agents=say.why("agents", _agents(counts, None)),
-        kappa=say.why("kappa", make.kappa_section(counts.labels)),
-        unscored=_unscored(counts, ids),
-        panel=_panel(counts, say),
-        rubrics=rubrics,
-        tokens=say.why("tokens", make.token_section(counts.uses, counts.stated_tokens)),
-        cost=say.why("cost", make.cost_section(counts.uses)),
-        **_pass_hat(counts, say),
-        why=say.reasons,
-    )
 
 
 class _Reasons:
@@ -154,85 +76,74 @@ class _Reasons:
     def __init__(self) -> None:
         self.reasons: dict[str, str] = {}
 
-    def why(self, name: str, found: T | NoData) -> T | None:
+    def why(self, name: str, found: Any) -> Any:
+        """What was found, None where it is `NoData`."""
         if isinstance(found, NoData):
             self.reasons[name] = found.why
             return None
         return found
 
 
-def _panel(counts: AuditCounts, say: _Reasons) -> PanelSection | None:
-    """What the judges come to as a panel; what is missing of it has reasons of its own."""
-    if counts.panel is None:
-        return say.why("panel", NO_PANEL if counts.judges else NO_JUDGE)
-    for name, reason in panel_reasons(counts.panel).items():
-        say.why(name, reason)
-    return panel_section(counts.panel, counts.pairs.pairs)
+Made = Value | tuple[Value, ...] | Mapping[str, Any] | NoData | None
 
 
-def _pass_hat(counts: AuditCounts, say: _Reasons, *, whole: bool = True) -> dict[str, Any]:
-    """The fields of `Sections` on pass^k."""
-    if not whole:
-        say.why("pass_hat_k", WHOLE_ONLY)
-        return {}
-    by_agent = make.pass_hat_by_agent(counts.trials)
-    if not by_agent:
-        say.why("pass_hat_k", NoData(why="No agent has numbered trials with a known outcome."))
-        return {}
-    plain = {agent: {k: passed.rate for k, passed in found.items()} for agent, found in by_agent.items()}
-    if len(by_agent) > 1:
-        say.why("pass_hat_k", SEVERAL_AGENTS)
-        return {"pass_hat_k_by_agent": plain}
-    (agent,) = by_agent
-    return {"pass_hat_k": plain[agent], "pass_hat_k_intervals": by_agent[agent]}
+class _Section(NamedTuple):
+    """How a section is made, and of what it is said: of one judge, of one judge on a subset (`by_subset`), or of an
+    audit as a whole (`of_all`); of one of several judges beside others not where it is `once` only.
+    """
+
+    make: Callable[[Judged], Made]
+    by_subset: bool = False
+    of_all: bool = False
+    once: NoData | None = None
 
 
-def _scored(counts: AuditCounts, mine: Mapping[Form, JudgeFacts], form: Form) -> SatisfactionSection | NoData:
-    if form not in mine:
+def _pairs(of: Judged) -> PairCounts | NoData:
+    if of.entry is not None:
+        return NO_PAIRS if of.group is None else make.pair_counts(of.group)
+    pairs = of.counts.pairs
+    if not pairs.pairs:
+        return NoData(why="No pair is stored. Import pairs, or run them.")
+    return PairCounts(
+        n=pairs.pairs, decidable=pairs.decidable, gold_tie=pairs.gold_tie, gold_unknown=pairs.gold_unknown
+    )
+
+
+def _misselection(of: Judged) -> Misselection | NoData:
+    return NO_PAIRS if of.group is None else make.misselection_section(of.group)
+
+
+def _consistency(of: Judged) -> ConsistencySection | NoData:
+    return NO_PAIRS if of.group is None else make.consistency_section(of.group)
+
+
+def _scored(form: Form, of: Judged) -> SatisfactionSection | NoData:
+    if form not in of.mine:
         return NOT_JUDGED[form]
-    return make.satisfaction_section(mine[form], counts.scores, counts.satisfaction)
+    return make.satisfaction_section(of.mine[form], of.counts.scores, of.counts.satisfaction)
 
 
-def _ranked_by(counts: AuditCounts, mine: Mapping[Form, JudgeFacts]) -> JudgeFacts | None:
-    """The judge whose mean scores rank the agents, None where it has scored none."""
-    scoring = {row.judge_id for row in counts.agent_scores}
-    candidates = [mine[form] for form in RANKING_FORMS if form in mine]
-    return next((judge for judge in candidates if judge.judge_id in scoring), None)
+def _agents(of: Judged) -> tuple[AgentOutcome, ...] | NoData:
+    return make.agents_section(of.counts.agents, of.satisfied_by, of.counts.agent_satisfaction)
 
 
-def _probes(counts: AuditCounts, judge: JudgeFacts | None) -> ProbesSection | NoData:
-    return NO_PAIRS if judge is None else probes_of(counts.probes.get(judge.judge_id))
+def _kappa(of: Judged) -> dict[str, float | None] | NoData:
+    return make.kappa_section(of.counts.labels, None if of.alone or of.entry is None else of.entry.judge)
 
 
-def _rubrics(counts: AuditCounts, *, alone: bool) -> RubricsSection | NoData:
-    """The rubrics of an audit, where a summary of its one judge is that of the audit."""
-    return rubrics_of(counts.rubrics) if alone or counts.rubrics is None else RUBRICS_ONCE
+def _unscored(of: Judged) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for judge_id in of.ids:
+        for reason, number in of.counts.unscored.get(judge_id, {}).items():
+            total[reason] = total.get(reason, 0) + number
+    return dict(sorted(total.items()))
 
 
-def _agents(
-    counts: AuditCounts, scored: JudgeFacts | None, *, beside: bool = False
-) -> tuple[AgentOutcome, ...] | NoData:
-    return ONCE if beside else make.agents_section(counts.agents, scored, counts.agent_satisfaction)
-
-
-def _pooled(groups: Mapping[Group, GroupCounts], judge: JudgeFacts | None, subset: str | None) -> GroupCounts | None:
-    """The counts of this judge, on one subset or on all."""
-    if judge is None:
-        return None
-    found = [
-        counts
-        for group, counts in groups.items()
-        if group.judge_id == judge.judge_id and (subset is None or group.subset == subset)
-    ]
-    return added(found) if found else None
-
-
-def _buckets(counts: AuditCounts, judge: JudgeFacts | None, subset: str | None) -> tuple[Bucket, ...] | NoData:
-    kinds = {(group.gap, group.bucket) for group in counts.buckets}
+def _buckets(of: Judged) -> tuple[Bucket, ...] | NoData:
     pooled: dict[Group, GroupCounts] = {}
-    for gap, bucket in kinds:
-        some = {g: c for g, c in counts.buckets.items() if (g.gap, g.bucket) == (gap, bucket)}
-        found = _pooled(some, judge, subset)
+    for gap, bucket in {(group.gap, group.bucket) for group in of.counts.buckets}:
+        some = {g: c for g, c in of.counts.buckets.items() if (g.gap, g.bucket) == (gap, bucket)}
+        found = of.pooled(some)
         if found is not None:
             pooled[Group("", None, gap, bucket)] = found
     if not pooled:
@@ -243,9 +154,115 @@ def _buckets(counts: AuditCounts, judge: JudgeFacts | None, subset: str | None) 
     return make.bucket_sections(pooled)
 
 
-def _unscored(counts: AuditCounts, judge_ids: set[str]) -> dict[str, int]:
-    total: dict[str, int] = {}
-    for judge_id in judge_ids:
-        for reason, number in counts.unscored.get(judge_id, {}).items():
-            total[reason] = total.get(reason, 0) + number
-    return dict(sorted(total.items()))
+def _panel(of: Judged) -> PanelSection | NoData:
+    """What the judges come to as a panel; what is missing of it has reasons of its own."""
+    panel = of.counts.panel
+    if of.entry is not None:
+        return NO_PANEL if panel is None else PANEL_ONCE
+    if panel is None:
+        return NO_PANEL if of.counts.judges else NO_JUDGE
+    return panel_section(panel, of.counts.pairs.pairs)
+
+
+def _probes(of: Judged) -> ProbesSection | NoData:
+    return NO_PAIRS if of.paired is None else probes_of(of.counts.probes.get(of.paired.judge_id))
+
+
+def _rubrics(of: Judged) -> RubricsSection | NoData:
+    """The rubrics of an audit, where a summary of its one judge is that of the audit."""
+    if (of.alone and not of.beside) or of.counts.rubrics is None:
+        return rubrics_of(of.counts.rubrics)
+    return RUBRICS_ONCE
+
+
+def _tokens(of: Judged) -> TokenSection | NoData:
+    return make.token_section(of.uses, of.counts.stated_tokens if of.alone else None)
+
+
+_TABLE: Mapping[str, _Section] = {
+    "headline": _Section(headline_section, by_subset=True),
+    "provenance": _Section(lambda of: make.provenance_section(of.counts.provenance, of.ids), of_all=True),
+    "pairs": _Section(_pairs, by_subset=True, of_all=True),
+    "misselection": _Section(_misselection, by_subset=True),
+    "gaps": _Section(gaps_section),
+    "policies": _Section(policies_section),
+    "power": _Section(power_section),
+    "slices": _Section(slices_section),
+    "consistency": _Section(_consistency, by_subset=True),
+    "bias": _Section(bias_section),
+    "conflicts": _Section(conflicts_section),
+    **{form: _Section(partial(_scored, form)) for form in SATISFACTION_FORMS},
+    "three_way": _Section(three_way_section),
+    "agents": _Section(_agents, of_all=True, once=AGENTS_ONCE),
+    "ranking": _Section(ranking_section),
+    "kappa": _Section(_kappa, of_all=True),
+    "agreement": _Section(agreement_section, of_all=True),
+    "corrected": _Section(corrected_section),
+    "drift": _Section(drift_section),
+    "unscored": _Section(_unscored, of_all=True),
+    "buckets": _Section(_buckets, by_subset=True),
+    "panel": _Section(_panel, by_subset=True, of_all=True),
+    "probes": _Section(_probes),
+    "rubrics": _Section(_rubrics, of_all=True),
+    "tokens": _Section(_tokens, of_all=True),
+    "cost": _Section(cost_section, of_all=True),
+    "checklist": _Section(checklist_section, of_all=True, once=ONCE),
+    "recommendations": _Section(recommendations_section),
+}  # fmt: skip
+"""Name → section, but for pass_hat_k, which has several fields; in the order of the fields of `Sections`."""
+
+
+def sections_of(of: Judged, wanted: Collection[str] = ()) -> Sections:
+    """What is said of one judge (on one subset only what is counted by pairs), or of an audit with several or none.
+
+    `wanted` are the sections to make; none: all.
+    """
+    say = _Reasons()
+    asked = {name: one for name, one in _TABLE.items() if not wanted or name in wanted}
+    made = {name: say.why(name, _made(one, of)) for name, one in asked.items()}
+    passed = _pass_hat(of, say) if not wanted or "pass_hat_k" in wanted else {}
+    _say_more(of, made, say)
+    found = Sections(simulated=_simulated(of), **made, **passed)
+    return found.model_copy(update={"why": say.reasons})
+
+
+def _made(section: _Section, of: Judged) -> Made:
+    if of.entry is None and not section.of_all:
+        return SEVERAL if of.counts.judges else NO_JUDGE
+    if of.subset is not None and not section.by_subset:
+        return WHOLE_ONLY
+    return section.once if of.beside and section.once is not None else section.make(of)
+
+
+def _say_more(of: Judged, made: Mapping[str, Any], say: _Reasons) -> None:
+    """Why parts of sections are None."""
+    if made.get("consistency") is not None and of.group is not None and not of.group.measures["flips"].n:
+        say.why("consistency.flip_rate", ONE_ORDER)
+    if made.get("panel") is not None and of.counts.panel is not None:
+        for name, reason in panel_reasons(of.counts.panel).items():
+            say.why(name, reason)
+
+
+def _simulated(of: Judged) -> bool:
+    if of.entry is not None:
+        return of.counts.simulated_episodes or any(judge.simulated for judge in of.mine.values())
+    rubrics = rubrics_of(of.counts.rubrics)
+    made_up = isinstance(rubrics, RubricsSection) and bool(rubrics.simulated)
+    return of.counts.simulated_episodes or made_up or any(judge.simulated for judge in of.counts.judges)
+
+
+def _pass_hat(of: Judged, say: _Reasons) -> dict[str, Any]:
+    """The fields of `Sections` on pass^k."""
+    if of.subset is not None:
+        say.why("pass_hat_k", WHOLE_ONLY)
+        return {}
+    by_agent = make.pass_hat_by_agent(of.counts.trials)
+    if not by_agent:
+        say.why("pass_hat_k", NoData(why="No agent has numbered trials with a known outcome."))
+        return {}
+    plain = {agent: {k: passed.rate for k, passed in found.items()} for agent, found in by_agent.items()}
+    if len(by_agent) > 1:
+        say.why("pass_hat_k", SEVERAL_AGENTS)
+        return {"pass_hat_k_by_agent": plain}
+    (agent,) = by_agent
+    return {"pass_hat_k": plain[agent], "pass_hat_k_intervals": by_agent[agent]}

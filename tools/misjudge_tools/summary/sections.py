@@ -239,11 +239,11 @@ def bucket_sections(buckets: Mapping[Group, GroupCounts]) -> tuple[Bucket, ...]:
     )
 
 
-def provenance_section(found: Mapping[str, Provenance], judge_ids: Collection[str]) -> ProvenanceSection | None:
-    """Where the verdicts of these judges come from; None where there is none."""
+def provenance_section(found: Mapping[str, Provenance], judge_ids: Collection[str]) -> ProvenanceSection | NoData:
+    """Where the verdicts of these judges come from."""
     mine = [one for judge_id, one in found.items() if judge_id in judge_ids]
     if not mine:
-        return None
+        return NoData(why="No verdict is stored.")
     return ProvenanceSection(
         asked=sum(one.asked for one in mine),
         from_cache=sum(one.cached for one in mine),

@@ -17,20 +17,45 @@ from misjudge_tools.stats.probes import Effect, ProbeRow
 from misjudge_tools.stats.ranking import Disagreement
 from misjudge_tools.stats.rates import Rate
 from misjudge_tools.stats.trials import PassHat
+from misjudge_tools.summary.deciding.agreement_values import AgreementSection
+from misjudge_tools.summary.deciding.bias_values import BiasSection
+from misjudge_tools.summary.deciding.checklist_values import ChecklistSection
+from misjudge_tools.summary.deciding.conflicts_values import ConflictsSection
+from misjudge_tools.summary.deciding.corrected_values import CorrectedSection
+from misjudge_tools.summary.deciding.drift_values import DriftSection
+from misjudge_tools.summary.deciding.gaps_values import GapsSection
+from misjudge_tools.summary.deciding.headline_values import HeadlineSection
+from misjudge_tools.summary.deciding.policies_values import PoliciesSection
+from misjudge_tools.summary.deciding.power_values import PowerSection
+from misjudge_tools.summary.deciding.recommendations_values import RecommendationsSection
+from misjudge_tools.summary.deciding.slices_values import SlicesSection
+from misjudge_tools.summary.deciding.three_way_values import ThreeWaySection
 from misjudge_tools.summary.rubric_values import RubricsSection
 
 SectionName = Literal[
+    "headline",
+    "provenance",
     "pairs",
     "misselection",
+    "gaps",
+    "policies",
+    "power",
+    "slices",
     "consistency",
+    "bias",
+    "conflicts",
     "satisfaction",
     "gate",
     "proxy",
     "rubric",
+    "three_way",
     "agents",
     "ranking",
     "pass_hat_k",
     "kappa",
+    "agreement",
+    "corrected",
+    "drift",
     "unscored",
     "buckets",
     "panel",
@@ -38,6 +63,8 @@ SectionName = Literal[
     "rubrics",
     "tokens",
     "cost",
+    "checklist",
+    "recommendations",
 ]
 
 
@@ -240,20 +267,31 @@ class Sections(Value):
     """Everything that is said of one judge, or of an audit that has one. `simulated` marks made-up results."""
 
     simulated: bool
+    headline: HeadlineSection | None = None
     provenance: ProvenanceSection | None = None
     pairs: PairCounts | None = None
     misselection: Misselection | None = None
+    gaps: GapsSection | None = None
+    policies: PoliciesSection | None = None
+    power: PowerSection | None = None
+    slices: SlicesSection | None = None
     consistency: ConsistencySection | None = None
+    bias: BiasSection | None = None
+    conflicts: ConflictsSection | None = None
     satisfaction: SatisfactionSection | None = None
     gate: SatisfactionSection | None = None
     proxy: SatisfactionSection | None = None
     rubric: SatisfactionSection | None = None
+    three_way: ThreeWaySection | None = None
     agents: tuple[AgentOutcome, ...] | None = None
     ranking: RankingSection | None = None
     pass_hat_k: dict[str, float] | None = None
     pass_hat_k_intervals: dict[str, PassHat] | None = None
     pass_hat_k_by_agent: dict[str, dict[str, float]] | None = None
     kappa: dict[str, float | None] | None = None
+    agreement: AgreementSection | None = None
+    corrected: CorrectedSection | None = None
+    drift: DriftSection | None = None
     unscored: dict[str, int] | None = None
     buckets: tuple[Bucket, ...] | None = None
     panel: PanelSection | None = None
@@ -261,6 +299,8 @@ class Sections(Value):
     rubrics: RubricsSection | None = None
     tokens: TokenSection | None = None
     cost: CostSection | None = None
+    checklist: ChecklistSection | None = None
+    recommendations: RecommendationsSection | None = None
     why: dict[str, str] = Field(default_factory=dict)
 
 
