@@ -43,8 +43,8 @@ _UNSAID = {
 }
 _PLAIN = frozenset(
     {
-        *("wait_s", "max_calls", "request_key", "dry_run", "language"),
-        *("agent_b", "trajectory_b", "response_b"),
+        *("wait_s", "max_calls", "request_key", "dry_run", "language", "repeats", "pair_ids", "by"),
+        *("agent_a", "agent_b", "trajectory_b", "response_b", "gold_rules", "success_source"),
         *("fields", "cursor", "max_bytes"),
     }
 )
@@ -165,7 +165,7 @@ def _slim(node: Any) -> None:
                 del node[name]
         if isinstance(node.get("items"), dict):  # the list says it
             node["items"].pop("description", None)
-        if node.get("additionalProperties") is True:  # what is not said is allowed
+        if isinstance(node.get("additionalProperties"), bool):  # an argument that nobody knows is told in a sentence
             del node["additionalProperties"]
         if "enum" in node or "const" in node:
             node.pop("type", None)

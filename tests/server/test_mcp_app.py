@@ -107,7 +107,6 @@ async def test_every_schema_is_flat_and_says_what_its_arguments_mean(deps: Deps)
     for tool in tools:
         schema = tool.input_schema
         assert schema["type"] == "object"
-        assert schema["additionalProperties"] is False
         assert set(schema["properties"]) == set(TOOLS[tool.name].request.model_fields)
         assert set(schema.get("$defs", {})) <= {"CheckRule"}
         assert '"title":' not in json.dumps(schema)

@@ -293,11 +293,11 @@ class SummarizeRequest(Request):
     sections: Annotated[
         list[str] | None, Field(description="Only these, as misselection, or parts, as rubrics.writers. Default: all.")
     ] = None
-    baseline: Annotated[AuditName | None, Field(description="drift: an earlier audit to compare with.")] = None
+    baseline: Annotated[AuditName | None, Field(description="An earlier audit, for drift.")] = None
     language: Annotated[Literal["en", "zh"], Field(description="Of its sentences.")] = "en"
-    since: Annotated[str | None, Field(description="three_way: from this date on, YYYY-MM-DD.")] = None
+    since: Annotated[str | None, Field(description="three_way: from YYYY-MM-DD.")] = None
     by: Annotated[Literal["day", "week", "month"], Field(description="three_way: periods.")] = "week"
-    bill: Annotated[str | None, Field(description="cost: a provider's bill, CSV with model and cost.")] = None
+    bill: Annotated[str | None, Field(description="cost: a bill, CSV with model and cost.")] = None
 
 
 class GateRequest(Request):
