@@ -34,11 +34,15 @@ def _reasons(found: CascadeReport) -> str:
 
 
 def planned_calls(run: RunReport) -> str:
-    """How many calls a plan takes; of a cascade, how many at least and at most."""
+    """How many calls a plan takes; of a cascade, how many at least and at most; of one that stops early, at most."""
+    if run.pairs_saved is not None:
+        return f"{run.total} calls at most"
     most = sum(use.calls for use in run.plan)
     return f"{run.total} calls" if run.cascade is None or most <= run.total else f"{run.total} to {most} calls"
 
 
 def is_exact(run: RunReport, use: RolePlan) -> bool:
-    """Whether a judge of a plan gets just so many calls, as those of a cascade's panel do not."""
+    """Whether a judge of a plan gets just so many calls, as no panel of a cascade does, nor one that may stop early."""
+    if run.pairs_saved is not None:
+        return False
     return run.cascade is None or use.form != "pairwise" or use.model == run.cascade.judge

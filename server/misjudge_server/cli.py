@@ -11,7 +11,7 @@ from typing import Annotated, get_args
 
 import typer
 
-from misjudge_server import VERSION, cli_live, cli_probe, cli_rubrics, cli_suite
+from misjudge_server import VERSION, cli_gate, cli_live, cli_probe, cli_rubrics, cli_suite
 from misjudge_server.carrying import TO_THE_END_S, announce_judges, carry_out, fail_unless_done, request_of, show
 from misjudge_server.cli_options import (
     AsJson,
@@ -29,7 +29,10 @@ from misjudge_server.cli_options import (
     PanelLabels,
     PanelOption,
     PromptOption,
+    StopThreshold,
+    StopWidth,
     TruncateOption,
+    stop_of,
 )
 from misjudge_server.logs import log_failure, set_up_logging
 from misjudge_server.progress import with_progress
@@ -57,6 +60,7 @@ app.command("run")(cli_live.run)
 app.command("simulate")(cli_live.simulate)
 app.command("suite")(cli_suite.suite)
 app.command("probe")(cli_probe.probe)
+app.command("gate")(cli_gate.gate)
 
 
 def run() -> None:
@@ -137,6 +141,8 @@ def judge(
     max_tokens: MaxTokens = None,
     max_usd_per_task: MaxUsdPerTask = None,
     deadline_s: DeadlineS = None,
+    stop_width: StopWidth = None,
+    stop_threshold: StopThreshold = None,
     reuse: Annotated[bool, typer.Option("--reuse", help="Take other audits' replies to the same question.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say how many calls it takes, at what cost.")] = False,
     as_json: AsJson = False,
@@ -149,7 +155,7 @@ def judge(
         audit=audit, judge=judge, form=form, prompt=prompt, language=language, panel=panel, cascade=cascade,
         margin=margin, orders=orders, repeats=repeats, truncate=truncate, pair_ids=pair, max_usd=max_usd,
         max_calls=max_calls, max_tokens=max_tokens, max_usd_per_task=max_usd_per_task, deadline_s=deadline_s,
-        reuse=reuse, dry_run=dry_run,
+        reuse=reuse, dry_run=dry_run, stop=stop_of(stop_width, stop_threshold),
     )  # fmt: skip
     patient = request.model_copy(update={"wait_s": TO_THE_END_S})
 
@@ -170,12 +176,21 @@ def summarize(
     section: Annotated[
         list[str] | None, typer.Option(help="Only this, as misselection or rubrics.checks; may be repeated.")
     ] = None,
+    baseline: Annotated[str | None, typer.Option(help="An earlier audit: what changed since, and who did it.")] = None,
+    language: Annotated[str, typer.Option(help="Of the verdict, the advice and the checklist: en or zh.")] = "en",
+    since: Annotated[str | None, typer.Option(help="three_way: only sessions from YYYY-MM-DD on.")] = None,
+    by: Annotated[str, typer.Option(help="three_way: by day, week or month.")] = "week",
+    bill: Annotated[str | None, typer.Option(help="cost: a provider's bill, CSV with columns model and cost.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """The numbers of an audit, each with n and interval: how often the judge was wrong, and how sure we are."""
     from misjudge_tools.summarize_audit import summarize_audit
 
-    request = request_of(requests.SummarizeRequest, audit=audit, judge=judge, panel=panel, sections=section)
+    request = request_of(
+        requests.SummarizeRequest,
+        audit=audit, judge=judge, panel=panel, sections=section, baseline=baseline, language=language, since=since,
+        by=by, bill=bill,
+    )  # fmt: skip
     show(carry_out(lambda deps: summarize_audit(request, deps)), as_json)
 
 

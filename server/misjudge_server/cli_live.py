@@ -22,7 +22,10 @@ from misjudge_server.cli_options import (
     OrdersOption,
     PanelOption,
     PromptOption,
+    StopThreshold,
+    StopWidth,
     TruncateOption,
+    stop_of,
 )
 from misjudge_server.logs import announce
 from misjudge_server.progress import with_progress
@@ -63,6 +66,8 @@ def run(
     max_tokens: MaxTokens = None,
     max_usd_per_task: MaxUsdPerTask = None,
     deadline_s: DeadlineS = None,
+    stop_width: StopWidth = None,
+    stop_threshold: StopThreshold = None,
     reuse: Annotated[
         bool | None, typer.Option("--reuse", help="Take other audits' replies to the same question.")
     ] = None,
@@ -78,6 +83,7 @@ def run(
         "signals": [] if signals == "none" else _parts(signals), "prompt": prompt, "panel": panel, "cascade": cascade,
         "margin": margin, "orders": orders, "truncate": truncate, "max_usd": max_usd, "max_calls": max_calls,
         "max_tokens": max_tokens, "max_usd_per_task": max_usd_per_task, "deadline_s": deadline_s, "reuse": reuse,
+        "stop": stop_of(stop_width, stop_threshold),
     }  # fmt: skip
     stated = {} if spec is None else read_spec(spec)
     fields = {**stated, **{name: value for name, value in given.items() if value is not None}, "dry_run": dry_run}

@@ -28,6 +28,12 @@ MarginOption = Annotated[
 OrdersOption = Annotated[
     str | None, typer.Option("--orders", help="both (default), random (one a pair, balanced) or fixed.")
 ]
+StopWidth = Annotated[
+    float | None, typer.Option(help="Stop asking about a bucket of pairs once its interval is this narrow, as 0.2.")
+]
+StopThreshold = Annotated[
+    float | None, typer.Option(help="Stop once a bucket's interval lies above or below this rate, as 0.1.")
+]
 LabelOption = Annotated[str | None, typer.Option("--judge", help="Only this judge, by its label in the summary.")]
 PanelLabels = Annotated[
     list[str] | None,
@@ -38,3 +44,9 @@ MaxCalls = Annotated[int | None, typer.Option(help="Most calls; this or --max-us
 MaxTokens = Annotated[int | None, typer.Option(help="Most tokens, in and out.")]
 MaxUsdPerTask = Annotated[float | None, typer.Option(help="Most USD for one task.")]
 DeadlineS = Annotated[float | None, typer.Option(help="Begin no more calls after so many seconds.")]
+
+
+def stop_of(width: float | None, threshold: float | None) -> dict[str, float] | None:
+    """What a request has of both options; None where neither was given."""
+    given = {"width": width, "threshold": threshold}
+    return {name: value for name, value in given.items() if value is not None} or None

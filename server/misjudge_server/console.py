@@ -9,7 +9,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
 from misjudge_server.terminal import plain
-from misjudge_tools.stats.misselection import DecidedRate
+from misjudge_tools.stats.misselection import DecidedRate, Misselection
 from misjudge_tools.stats.rates import Rate
 
 WIDTH = 118
@@ -40,15 +40,23 @@ def percent(rate: float | None) -> str:
     return "–" if rate is None else f"{100 * rate:.1f} %"
 
 
-def estimate(rate: Rate | None) -> str:
-    """A share with counts and interval: `12.5 % (3 of 24, 95 % 4.3–31.0 %)`."""
+def estimate(rate: Rate | None, *, anytime: bool = False) -> str:
+    """A share with counts and interval: `12.5 % (3 of 24, 95 % 4.3–31.0 %)`; of one that holds whenever a run stops
+    `… (over 24, 95 % 2.1–40.3 %, interval: anytime)`. `anytime` says so of a rate that cannot say it itself.
+    """
     if rate is None or rate.rate is None:
         return "–"
     # The mean of two orders is not k of n where the orders differ in number.
     counts = f"{rate.k} of {rate.n}" if abs(rate.rate - rate.k / rate.n) < 1e-9 else f"over {rate.n}"
     if rate.low is None or rate.high is None:
         return f"{percent(rate.rate)} ({counts})"
-    return f"{percent(rate.rate)} ({counts}, 95 % {100 * rate.low:.1f}–{100 * rate.high:.1f} %)"
+    said = ", interval: anytime" if anytime or is_anytime(rate) else ""
+    return f"{percent(rate.rate)} ({counts}, 95 % {100 * rate.low:.1f}–{100 * rate.high:.1f} %{said})"
+
+
+def is_anytime(rate: Rate | None) -> bool:
+    """Whether the interval holds whenever a run stops."""
+    return isinstance(rate, Misselection) and rate.interval == "anytime"
 
 
 def short(rate: Rate | None) -> str:

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from misjudge_server.console import console, estimate, of_decided, percent, short, shorter
+from misjudge_server.deciding_printing import DETAILS, is_whole, print_deciding, print_verdicts
 from misjudge_server.panel_printing import panel_tables
 from misjudge_server.probe_printing import print_all_probes
 from misjudge_server.rubric_printing import print_rubrics
@@ -21,14 +22,14 @@ from misjudge_server.terminal import json_text
 from misjudge_tools.results import ImportResult
 from misjudge_tools.summary.assemble import SEVERAL, SEVERAL_AGENTS
 from misjudge_tools.summary.constant_answers import constant_answer
+from misjudge_tools.summary.deciding.cost_values import CostSection
+from misjudge_tools.summary.deciding.ranking_values import RankingSection
 from misjudge_tools.summary.values import (
     AuditSummary,
     Bucket,
     ConsistencySection,
-    CostSection,
     PairCounts,
     ProvenanceSection,
-    RankingSection,
     Sections,
 )
 
@@ -58,6 +59,7 @@ def _(summary: AuditSummary) -> None:
         console.print(Text(summary.marked, style="bold yellow"))
     for warning in summary.warnings:
         console.print(Text(warning, style="yellow"))
+    print_verdicts(summary)
     title = f"Audit {summary.audit}" + (f", judge {summary.judge}" if summary.judge else "")
     if summary.judges:
         for table in _comparisons(summary, summary.judges):
@@ -69,11 +71,12 @@ def _(summary: AuditSummary) -> None:
     if summary.buckets:
         console.print(_buckets_table(summary.buckets))
     print_all_probes(summary)
+    print_deciding(summary)
     if summary.rubrics is not None:
         asked_alone = not (summary.judges or summary.pairs or summary.why)
         print_rubrics(summary.rubrics, summary.audit, domains="all" if asked_alone else "none")
     for name, reason in without_other_forms(summary).items():
-        if reason not in {SEVERAL.why, SEVERAL_AGENTS.why}:
+        if reason not in {SEVERAL.why, SEVERAL_AGENTS.why} and not (name in DETAILS and is_whole(summary)):
             console.print(Text(f"{name}: {reason}", style="dim"))
 
 

@@ -13,6 +13,7 @@ from misjudge_server.console import console
 from misjudge_server.printing import print_result, summarize_next
 from misjudge_server.probe_printing import print_probes
 from misjudge_server.side_by_side import print_agents
+from misjudge_server.stopping_printing import stopping_lines
 from misjudge_tools.ping import PingReport, RolePing
 from misjudge_tools.results import (
     LIMIT_REACHED,
@@ -46,7 +47,7 @@ def _(result: JudgeResult) -> None:
     cached = f", {run.from_cache} from other audits" if run.from_cache else ""
     lost = "".join(f", {number} unscored ({reason})" for reason, number in run.unscored.items())
     console.print(Text(f"{result.judge}, {result.form}: {run.state}, {_asked(run)}{kept}{cached}{lost}"))
-    for line in cascade_lines(run):
+    for line in (*cascade_lines(run), *stopping_lines(run)):
         console.print(Text(line))
     print_reason(run)
     if run.done or run.state == "done":
@@ -135,6 +136,7 @@ def run_details(run: RunReport) -> Iterator[str]:
         cost = "cost not known" if use.cost is None else f"{use.cost:.4f} USD"
         yield f"{use.role}: {use.calls} requests, {_tokens(use)}, {cost}"
     yield from cascade_lines(run)
+    yield from stopping_lines(run)
     if run.from_cache:
         yield f"{run.from_cache} replies came from other audits, at no cost"
     if run.limits:
@@ -200,6 +202,7 @@ def plan_lines(planned: RunPairResult) -> Iterator[str]:
     for role, where in planned.asked_at.items():
         yield f"{role}: {where}"
     yield from cascade_lines(run)
+    yield from stopping_lines(run)
     yield from role_lines(run)
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, text
 
+from misjudge_storage.reduced_episodes import ACTORS, EPISODES, hold_episodes
 from misjudge_storage.summary_records import sums_of
 from misjudge_storage.summary_values import StatedTokens, Sums, TrialCount
 
@@ -73,18 +74,16 @@ def agent_episodes(connection: Connection, audit_id: str) -> list[AgentEpisodes]
 
 
 def _success(connection: Connection, audit_id: str) -> dict[str, Sums]:
-    # A table of verdicts holds no checks: EXISTS spares it the look for one at each of its episodes.
+    hold_episodes(connection, audit_id)
     query = text(f"""
         WITH by_task AS (
-            SELECT agent, SUM(success) AS k_success, COUNT(*) AS n_success FROM trajectory_outcomes
-            WHERE audit_id = :audit AND success IS NOT NULL AND EXISTS (
-                SELECT 1 FROM checks WHERE audit_id = :audit AND scope = 'outcome' AND passed IS NOT NULL
-            )
-            GROUP BY agent, task_id
+            SELECT a.agent, SUM(e.success) AS k_success, COUNT(*) AS n_success
+            FROM {EPISODES} e JOIN {ACTORS} a ON a.actor_no = e.actor_no
+            WHERE e.success IS NOT NULL GROUP BY a.agent, e.task_no
         )
         SELECT agent, {sums_of("success")} FROM by_task GROUP BY agent
     """)
-    return {agent: Sums(*map(int, sums)) for agent, *sums in connection.execute(query, {"audit": audit_id})}
+    return {agent: Sums(*map(int, sums)) for agent, *sums in connection.execute(query)}
 
 
 def _ends(connection: Connection, audit_id: str) -> dict[str, _Ends]:
@@ -115,14 +114,16 @@ def _ordered(counted: Counter[str]) -> dict[str, int]:
 
 def trial_counts(connection: Connection, audit_id: str) -> list[TrialCount]:
     """Tasks by agent, number of numbered trials, and successes."""
-    query = """
+    hold_episodes(connection, audit_id)
+    query = f"""
         WITH by_task AS (
-            SELECT agent, task_id, COUNT(*) AS trials, SUM(success) AS successes FROM trajectory_outcomes
-            WHERE audit_id = :audit AND trial IS NOT NULL AND success IS NOT NULL GROUP BY agent, task_id
+            SELECT a.agent, COUNT(*) AS trials, SUM(e.success) AS successes
+            FROM {EPISODES} e JOIN {ACTORS} a ON a.actor_no = e.actor_no
+            WHERE e.trial IS NOT NULL AND e.success IS NOT NULL GROUP BY a.agent, e.task_no
         )
         SELECT agent, trials, successes, COUNT(*) FROM by_task GROUP BY agent, trials, successes ORDER BY 1, 2, 3
     """
-    return [TrialCount(*row) for row in connection.execute(text(query), {"audit": audit_id})]
+    return [TrialCount(*row) for row in connection.execute(text(query))]
 
 
 def stated_tokens(connection: Connection, audit_id: str) -> StatedTokens:

@@ -144,12 +144,13 @@ class CellResult(NamedTuple):
 
 class Kept(NamedTuple):
     """What came of storing results: whether the lease was `held`, the trajectories, pairs and generated rubrics that
-    are now there, and how many cells were `added` to the run.
+    are now there, how many cells were `added` to the run, and which of its cells were `spared`.
     """
 
     held: bool
     subjects: frozenset[str] = frozenset()
     added: int = 0
+    spared: frozenset[str] = frozenset()
 
 
 def read_audit(connection: Connection, name: str) -> AuditRow:

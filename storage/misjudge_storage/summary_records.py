@@ -11,13 +11,18 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from typing import get_args
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, get_args
 
 from sqlalchemy import Connection, text
 
+from misjudge_storage.reduced_audit import REDUCED as REDUCED
+from misjudge_storage.reduced_audit import SEGMENTS
+from misjudge_storage.reduced_audit import reduce_audit as reduce_audit
+from misjudge_storage.reduced_kinds import MEASURES as MEASURES
+from misjudge_storage.reduced_kinds import PACKED, unpacked
+from misjudge_storage.reduced_kinds import TALLIES as TALLIES
 from misjudge_storage.summary_values import (
-    AgentMeans,
     AgentSatisfaction,
     Group,
     GroupCounts,
@@ -31,53 +36,10 @@ from misjudge_storage.summary_values import (
 )
 from misjudge_storage.types import Form
 
-REDUCED = "audit_summary"
-
-
 _FORMS = ", ".join(f"'{form}'" for form in get_args(Form))
-_CALLS = "(calls_a + calls_b + calls_tie)"
-_RIGHT = "CASE gold WHEN 'A' THEN calls_a WHEN 'B' THEN calls_b ELSE 0 END"
-_WRONG = "CASE gold WHEN 'A' THEN calls_b WHEN 'B' THEN calls_a ELSE 0 END"
-_RIGHT_AB = "CASE gold WHEN 'A' THEN ab_a WHEN 'B' THEN ab_b ELSE 0 END"
-_RIGHT_BA = "CASE gold WHEN 'A' THEN ba_a WHEN 'B' THEN ba_b ELSE 0 END"
-_DECIDED = "decidable = 1 AND pref <> 'tie'"
-_BOTH = "CASE WHEN both_orders = 1 AND status <> 'unscored' THEN 1 ELSE 0 END"
-
-
-def _when(condition: str) -> str:
-    return f"CASE WHEN {condition} THEN 1 ELSE 0 END"
-
-
-MEASURES: Mapping[str, tuple[str, str]] = {
-    "wrong_calls": (_WRONG, f"decidable * {_CALLS}"),
-    "wrong_pairs": (_when(f"{_DECIDED} AND pref <> gold"), _when(_DECIDED)),
-    "flips": (_when("both_orders = 1 AND status = 'inconsistent'"), _BOTH),
-    "soft_flips": (_when("both_orders = 1 AND status = 'weak'"), _BOTH),
-    "agreements": (_when("both_orders = 1 AND status IN ('decided', 'tie')"), _BOTH),
-    "letter_a": ("ab_a + ba_b", "ab_a + ab_b + ba_a + ba_b"),
-    "right": (_RIGHT, f"decidable * {_CALLS}"),
-    "right_ab": (_RIGHT_AB, "decidable * (ab_a + ab_b + ab_tie)"),
-    "right_ba": (_RIGHT_BA, "decidable * (ba_a + ba_b + ba_tie)"),
-    "votes": (_when(f"decidable = 1 AND ({_RIGHT}) > ({_WRONG})"), "decidable"),
-}
-"""Name → (k, n) of one pair. `right` holds every call, also of unknown order; `right_ab`, `right_ba` those of one."""
-
-TALLIES: Mapping[str, str] = {
-    "pairs": "1",
-    "decidable": "decidable",
-    "gold_tie": _when("gold = 'tie'"),
-    "gold_unknown": _when("gold IS NULL"),
-    "scored": _when("status <> 'unscored'"),
-    "tie": _when("status = 'tie'"),
-    "inconsistent": _when("status = 'inconsistent'"),
-    "unscored": _when("status = 'unscored'"),
-    "weak": _when("status = 'weak'"),
-}
-"""Field of `GroupCounts` → what it counts."""
-
 _BUCKETS = """
     CASE WHEN {gap} <= 0.200000001 THEN 'near' WHEN {gap} <= 0.500000001 THEN 'small'
-        WHEN {gap} <= 1.000000001 THEN 'medium' ELSE 'wide' END
+        WHEN {gap} <= 1.000000001 THEN 'medium' WHEN {gap} IS NOT NULL THEN 'wide' END
 """
 """With a margin, since 0.8 − 0.6 is a little more than 0.2 in floating point."""
 BUCKET_CUTS: Mapping[str, str] = {
@@ -102,87 +64,68 @@ ASKED_AGAIN = f"({_OF_PAIR} OR {_OF_TRAJECTORY})"
 """Of an unscored verdict `u` with its subject and order shown: the same was asked again, and scored."""
 
 
-def reduce_audit(connection: Connection, audit_id: str) -> None:
-    """Fill the temporary table: one row per pair and judge, and one for a pair that nobody judged.
-
-    `turns` are those of the longer episode, `model_a` and `model_b` the base models of the agents as stated. `calls_*`
-    count calls that were read as A, B or tie, un-swapped, and those that could not be read; `ab_*` and `ba_*` by the
-    order shown. `score_a` and `score_b` are means over the calls of the pair.
-    """
-    connection.execute(
-        text(f"""
-        CREATE TEMPORARY TABLE {REDUCED} AS
-        SELECT
-            p.pair_id, p.task_id, t.subset, t.category, t.language, v.judge_id,
-            g.gold_pref AS gold, CASE WHEN g.gold_pref IN ('A', 'B') THEN 1 ELSE 0 END AS decidable,
-            v.status, v.pref, CASE WHEN v.blind_order = 'both' THEN 1 ELSE 0 END AS both_orders,
-            v.calls_a, v.calls_b, v.calls_tie, v.calls_unscored,
-            COALESCE(v.ab_a, 0) AS ab_a, COALESCE(v.ab_b, 0) AS ab_b, COALESCE(v.ab_tie, 0) AS ab_tie,
-            COALESCE(v.ba_a, 0) AS ba_a, COALESCE(v.ba_b, 0) AS ba_b, COALESCE(v.ba_tie, 0) AS ba_tie,
-            CASE WHEN g.reward_source IS NOT NULL THEN ABS(g.reward_a - g.reward_b) END AS reward_gap,
-            v.score_a - v.score_b AS score_lead, ABS(v.score_a - v.score_b) AS score_gap,
-            COALESCE(p.ability_bucket, CASE WHEN p.gap_source = 'ability' THEN
-                CASE WHEN p.reward_gap < 0.099999999 THEN 'near' ELSE 'wide' END END) AS ability_bucket,
-            v.score_a, v.score_b, p.trial, p.trajectory_a, p.trajectory_b, a.agent AS agent_a, b.agent AS agent_b,
-            a.base_model AS model_a, b.base_model AS model_b,
-            CASE WHEN b.turns > a.turns THEN b.turns ELSE COALESCE(a.turns, b.turns) END AS turns
-        FROM pairs p
-        JOIN trajectories a ON a.trajectory_id = p.trajectory_a
-        JOIN trajectories b ON b.trajectory_id = p.trajectory_b
-        JOIN tasks t ON t.audit_id = p.audit_id AND t.task_id = p.task_id
-        JOIN pair_gold g ON g.audit_id = p.audit_id AND g.pair_id = p.pair_id
-        LEFT JOIN reduced_verdicts v ON v.audit_id = p.audit_id AND v.pair_id = p.pair_id AND v.audit_id = '{audit_id}'
-        WHERE p.audit_id = '{audit_id}' AND g.audit_id = '{audit_id}'
-        """)
-    )
-
-
 def pair_totals(connection: Connection) -> PairTotals:
     """Distinct pairs of the reduced audit."""
-    kinds = ("decidable = 1", "gold = 'tie'", "gold IS NULL")
-    counted = ", ".join(f"COUNT(DISTINCT CASE WHEN {kind} THEN pair_id END)" for kind in kinds)
-    return PairTotals(*connection.execute(text(f"SELECT COUNT(DISTINCT pair_id), {counted} FROM {REDUCED}")).one())
+    kinds = ("pairs", "decidable", "gold_tie", "gold_unknown")
+    judges = connection.scalar(text(f"SELECT COUNT(DISTINCT judge_id) FROM {SEGMENTS}")) or 0
+    rows = ", ".join(TALLIES[kind] for kind in kinds)
+    # Gold is the same for all judges; where there is but one, every row is a pair of its own.
+    source = REDUCED if judges < 2 else f"(SELECT DISTINCT pair_no, {rows} FROM {REDUCED}) p"
+    summed = ", ".join(f"COALESCE(SUM({TALLIES[kind]}), 0)" for kind in kinds)
+    return PairTotals(*map(int, connection.execute(text(f"SELECT {summed} FROM {source}")).one()))
 
 
 def group_counts(connection: Connection) -> dict[Group, GroupCounts]:
     """The counts by judge and subset."""
-    return _counts(connection, REDUCED, ("judge_id", "subset"))
+    return {Group(*group): counts for *group, counts in _counts(connection, ("judge_id", "subset"))}
+
+
+_BUCKET_MEASURES = ("wrong_calls", "wrong_pairs")
 
 
 def bucket_counts(connection: Connection, *, graded_rewards: bool) -> dict[Group, GroupCounts]:
-    """The counts by judge, subset and bucket, for each gap that the audit holds."""
-    gaps = [
-        f"SELECT s.*, 'ability' AS gap, ability_bucket AS bucket FROM {REDUCED} s WHERE ability_bucket IS NOT NULL",
-        f"SELECT s.*, 'judge_score' AS gap, {_BUCKETS.format(gap='score_gap')} AS bucket "
-        f"FROM {REDUCED} s WHERE score_gap IS NOT NULL",
-    ]
+    """The counts by judge, subset and bucket, for each gap that the audit holds: `wrong_calls` and `wrong_pairs`, and
+    every measure by the ability of the agents.
+    """
+    gaps = {"ability": "ability_bucket", "judge_score": _BUCKETS.format(gap="score_gap")}
     if graded_rewards:
-        gaps.append(
-            f"SELECT s.*, 'reward' AS gap, {_BUCKETS.format(gap='reward_gap')} AS bucket "
-            f"FROM {REDUCED} s WHERE reward_gap IS NOT NULL"
+        gaps["reward"] = _BUCKETS.format(gap="reward_gap")
+    return {
+        Group(judge_id, subset, gap, bucket): counts
+        for gap, said in gaps.items()
+        for judge_id, subset, bucket, counts in _counts(
+            connection, ("judge_id", "subset", said), MEASURES if gap == "ability" else _BUCKET_MEASURES
         )
-    return _counts(connection, f"({' UNION ALL '.join(gaps)}) g", ("judge_id", "subset", "gap", "bucket"))
+        if bucket is not None
+    }
 
 
-def _counts(connection: Connection, source: str, groups: Sequence[str]) -> dict[Group, GroupCounts]:
-    by = ", ".join(groups)
-    inner = ", ".join(f"SUM({k}) AS k_{name}, SUM({n}) AS n_{name}" for name, (k, n) in MEASURES.items())
-    outer = ", ".join(sums_of(measure) for measure in MEASURES)
-    named = ", ".join(f"SUM({tally}) AS c_{name}" for name, tally in TALLIES.items())
-    summed = ", ".join(f"SUM(c_{name})" for name in TALLIES)
+def _counts(
+    connection: Connection, groups: Sequence[str], measures: Collection[str] = MEASURES
+) -> Iterator[tuple[Any, ...]]:
+    """The values of the groups, and the counts."""
+    packed = {name: two for name, two in PACKED.items() if name[2:] in measures or name[2:] not in MEASURES}
+    by = ", ".join(f"g{n}" for n in range(len(groups)))
+    valued = ", ".join(f"{value} AS g{n}" for n, value in enumerate(groups))
+    inner = ", ".join(f"CAST(SUM({name}) AS BIGINT) AS {name}" for name in packed)
+    halves = [half for name in packed for half in unpacked(name)]
+    named = [name for two in packed.values() for name in two]
+    columns = ", ".join(f"{half} AS {name}" for half, name in zip(halves, named, strict=True) if name != "0")
+    summed = ", ".join(f"SUM({name})" for name in TALLIES.values())
+    outer = ", ".join(sums_of(measure) for measure in measures)
     query = f"""
         WITH by_task AS (
-            SELECT {by}, task_id, {named}, {inner} FROM {source} WHERE judge_id IS NOT NULL GROUP BY {by}, task_id
-        )
-        SELECT {by}, {summed}, {outer} FROM by_task GROUP BY {by}
+            SELECT {valued}, {inner} FROM {REDUCED} WHERE judge_id IS NOT NULL
+            GROUP BY {", ".join(groups)}, task_id
+        ),
+        counted AS (SELECT {by}, {columns} FROM by_task)
+        SELECT {by}, {summed}, {outer} FROM counted GROUP BY {by}
     """
-    found = {}
     for row in connection.execute(text(query)):
         values = [int(value) for value in row[len(groups) :]]
-        counts, sums = values[: len(TALLIES)], values[len(TALLIES) :]
-        measures = {name: Sums(*sums[6 * i : 6 * i + 6]) for i, name in enumerate(MEASURES)}
-        found[Group(*row[: len(groups)])] = GroupCounts(**dict(zip(TALLIES, counts, strict=True)), measures=measures)
-    return found
+        tallies, sums = values[: len(TALLIES)], values[len(TALLIES) :]
+        found = {name: Sums(*sums[6 * i : 6 * i + 6]) for i, name in enumerate(measures)}
+        yield *row[: len(groups)], GroupCounts(**dict(zip(TALLIES, tallies, strict=True)), measures=found)
 
 
 def sums_of(measure: str) -> str:
@@ -243,7 +186,7 @@ def unscored_reasons(connection: Connection, audit_id: str) -> dict[str, dict[st
 _SCORED_AND_KNOWN = """
     scores AS (
         SELECT judge_id, trajectory_id, AVG(score) AS score FROM verdicts
-        WHERE audit_id = :audit AND trajectory_id IS NOT NULL AND score IS NOT NULL
+        WHERE audit_id = :audit AND pair_id IS NULL AND score IS NOT NULL
         GROUP BY judge_id, trajectory_id
     ),
     known AS (
@@ -291,7 +234,7 @@ def satisfaction_scores(connection: Connection, audit_id: str) -> list[ScoreCoun
     query = """
         WITH scores AS (
             SELECT judge_id, trajectory_id, AVG(score) AS score FROM verdicts
-            WHERE audit_id = :audit AND trajectory_id IS NOT NULL AND score IS NOT NULL
+            WHERE audit_id = :audit AND pair_id IS NULL AND score IS NOT NULL
             GROUP BY judge_id, trajectory_id
         )
         SELECT s.judge_id, s.score, SUM(1 - o.success), SUM(o.success)
@@ -302,55 +245,10 @@ def satisfaction_scores(connection: Connection, audit_id: str) -> list[ScoreCoun
     return [ScoreCount(*row) for row in connection.execute(text(query), {"audit": audit_id})]
 
 
-def agent_scores(connection: Connection, audit_id: str) -> list[AgentMeans]:
-    """Agents by judge: the mean of the satisfaction scores as gate."""
-    return _agents(
-        connection,
-        audit_id,
-        """
-        SELECT judge_id, trajectory_id, AVG(score) AS gate FROM verdicts
-        WHERE audit_id = :audit AND trajectory_id IS NOT NULL AND score IS NOT NULL
-        GROUP BY judge_id, trajectory_id
-        """,
-    )
-
-
-def agent_wins(connection: Connection, audit_id: str) -> list[AgentMeans]:
-    """Agents by judge: the share of decided pairs won as gate."""
-    return _agents(
-        connection,
-        audit_id,
-        f"""
-        SELECT judge_id, trajectory_a AS trajectory_id, CASE WHEN pref = 'A' THEN 1.0 ELSE 0.0 END AS gate
-        FROM {REDUCED} WHERE pref IN ('A', 'B')
-        UNION ALL
-        SELECT judge_id, trajectory_b, CASE WHEN pref = 'B' THEN 1.0 ELSE 0.0 END
-        FROM {REDUCED} WHERE pref IN ('A', 'B')
-        """,
-    )
-
-
-def _agents(connection: Connection, audit_id: str, gates: str) -> list[AgentMeans]:
-    query = f"""
-        WITH gates AS ({gates}),
-        by_trajectory AS (
-            SELECT judge_id, trajectory_id, SUM(gate) AS gate, COUNT(*) AS n FROM gates GROUP BY judge_id, trajectory_id
-        )
-        SELECT
-            g.judge_id, o.agent, AVG(COALESCE(o.reward, o.success)), SUM(g.gate) / SUM(g.n),
-            AVG(o.order_rank), MIN(o.base_model)
-        FROM by_trajectory g JOIN trajectory_outcomes o ON o.trajectory_id = g.trajectory_id AND o.audit_id = :audit
-        WHERE COALESCE(o.reward, o.success) IS NOT NULL
-        GROUP BY g.judge_id, o.agent ORDER BY g.judge_id, o.agent
-    """
-    return [
-        AgentMeans(row[0], row[1], float(row[2]), float(row[3]), None if row[4] is None else float(row[4]), row[5])
-        for row in connection.execute(text(query), {"audit": audit_id})
-    ]
-
-
 def label_counts(connection: Connection, audit_id: str) -> list[LabelCount]:
     """Every two labellers with pairs in common; annotators come before judges in a couple."""
+    if not _several_labellers(connection, audit_id):
+        return []
     query = f"""
         WITH latest AS (
             SELECT pair_id, labeller, pref,
@@ -370,6 +268,14 @@ def label_counts(connection: Connection, audit_id: str) -> list[LabelCount]:
         GROUP BY a.labeller, b.labeller, a.pref, b.pref
     """
     return [LabelCount(*row) for row in connection.execute(text(query), {"audit": audit_id})]
+
+
+def _several_labellers(connection: Connection, audit_id: str) -> bool:
+    query = f"""
+        SELECT EXISTS (SELECT 1 FROM gold_labels WHERE audit_id = :audit)
+            OR (SELECT COUNT(DISTINCT judge_id) FROM {SEGMENTS}) > 1
+    """
+    return bool(connection.scalar(text(query), {"audit": audit_id}))
 
 
 def uses(connection: Connection, audit_id: str) -> list[Use]:

@@ -22,6 +22,16 @@ class Sums(NamedTuple):
     nn: int
 
 
+class CrossSums(NamedTuple):
+    """Over the tasks with observations of two kinds, k of n each: their number, Σk1·k2, Σk1·n2, Σn1·k2, Σn1·n2."""
+
+    both: int
+    kk: int
+    kn: int
+    nk: int
+    nn: int
+
+
 class Group(NamedTuple):
     """What is counted apart: a judge, a subset of tasks (None: tasks without one), and a bucket of a gap."""
 
@@ -88,17 +98,6 @@ class AgentSatisfaction(NamedTuple):
     agent: str
     satisfied: int
     satisfied_failed: int
-
-
-class AgentMeans(NamedTuple):
-    """One agent: mean reward (success where none is stated), mean gate score, stated rank, base model."""
-
-    judge_id: str
-    agent: str
-    reward: float
-    gate: float
-    order_rank: float | None
-    base_model: str | None
 
 
 class TrialCount(NamedTuple):

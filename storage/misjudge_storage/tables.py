@@ -35,6 +35,11 @@ _PROGRESS_COLUMNS = (
     *("input_tokens", "output_tokens", "est_cost", "created_at"),
 )
 """What a run's progress counts of its logs: an index of them spares it the replies."""
+_VERDICT_COLUMNS = (
+    *("audit_id", "pair_id", "judge_id", "order_shown"),
+    *("reduced", "status", "winner", "score_a", "score_b"),
+)
+"""What a summary adds up of the verdicts on a pair: an index of them spares it the reasons."""
 
 
 class Audit(SQLModel, table=True):
@@ -171,7 +176,7 @@ class Verdict(SQLModel, table=True):
     __table_args__ = (
         ForeignKeyConstraint(["audit_id", "judge_id"], ["judges.audit_id", "judges.judge_id"]),
         ForeignKeyConstraint(["audit_id", "pair_id"], ["pairs.audit_id", "pairs.pair_id"]),
-        Index("verdicts_by_pair", "audit_id", "pair_id", "judge_id"),
+        Index("verdicts_by_pair", *_VERDICT_COLUMNS),
         Index("verdicts_by_trajectory", "trajectory_id"),
         Index("verdicts_by_time", "audit_id", "created_at"),
         Index("verdicts_unscored", "audit_id", sqlite_where=_IS_UNSCORED, postgresql_where=_IS_UNSCORED),

@@ -11,7 +11,7 @@ import re
 from datetime import UTC, datetime
 from typing import Annotated, Literal, NamedTuple, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
 Side = Literal["A", "B"]
 Preference = Literal["A", "B", "tie"]
@@ -113,9 +113,10 @@ class Trajectory(Value):
     """One agent's episode on a task.
 
     `trial` is None where the source does not number attempts; `messages` is None where the source kept
-    no transcript. Token counts are as the source states them, None where it does not. Only of an episode that was made
-    here: its `seed`; `trouble`, one sentence of what an error was that ended it; `flags`, what its simulated user did
-    wrong; `setup`, JSON of what made it; `changes`, JSON of what became of its world.
+    no transcript. Token counts are as the source states them, None where it does not, and so is `occurred_at`, when it
+    took place. Only of an episode that was made here: its `seed`; `trouble`, one sentence of what an error was that
+    ended it; `flags`, what its simulated user did wrong; `setup`, JSON of what made it; `changes`, JSON of what became
+    of its world.
     """
 
     task_id: Name
@@ -132,6 +133,7 @@ class Trajectory(Value):
     flags: tuple[str, ...] = ()
     setup: str | None = None
     changes: str | None = None
+    occurred_at: AwareDatetime | None = None
 
 
 class Check(Value):

@@ -14,6 +14,12 @@ from misjudge_server import cli
 from misjudge_server.logs import ROOMS
 from misjudge_tools.deps import Deps
 from operations import opened
+from store_template import copied
+
+
+@pytest.fixture(autouse=True)
+def _copied_stores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("misjudge_storage.engine.upgrade", copied)
 
 
 @pytest.fixture

@@ -23,7 +23,8 @@ from misjudge_tools.judging.forms import FORMS
 from misjudge_tools.requests import SummarizeRequest
 from misjudge_tools.results import MARK_EPISODES
 from misjudge_tools.summarize_audit import summarize
-from misjudge_tools.summary.values import AuditSummary, CostSection, RoleTokens, TokenSection
+from misjudge_tools.summary.deciding.cost_values import CostSection
+from misjudge_tools.summary.values import AuditSummary, RoleTokens, TokenSection
 from operations import stored
 
 UNKNOWN = Check(verifier="success", source="verifier", evidence="The simulated user failed.")

@@ -155,7 +155,7 @@ def test_a_panel_that_was_counted_leaves_no_table(store: Store) -> None:
         reduce_audit(connection, audit_id)
         panels.hold_panel(connection, audit_id, IDS)
         panels.rule_outcomes(connection, {"majority": {one: "A" for one in panels.ballots(connection)}})
-        held = {panels.PANEL, panels.RULINGS, REDUCED}
-        assert held <= {*inspect(connection).get_temp_table_names()}
+        assert {panels.PANEL, panels.RULINGS} <= {*inspect(connection).get_temp_table_names()}
+        assert inspect(connection).get_temp_view_names() == [REDUCED]
     with store.read() as connection:
-        assert inspect(connection).get_temp_table_names() == []
+        assert inspect(connection).get_temp_table_names() == inspect(connection).get_temp_view_names() == []

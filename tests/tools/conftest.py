@@ -10,6 +10,12 @@ import pytest
 
 from misjudge_tools.deps import Deps
 from operations import PromptJudge, keyed, opened
+from store_template import copied
+
+
+@pytest.fixture(autouse=True)
+def _copied_stores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("misjudge_storage.engine.upgrade", copied)
 
 
 @pytest.fixture

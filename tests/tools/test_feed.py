@@ -147,6 +147,40 @@ async def test_cells_that_come_while_the_end_of_the_plan_is_read_are_given_out(s
     assert work is not None and work.cell.cell_id == late.cell_id
 
 
+async def test_what_is_spared_is_not_given_out_wherever_it_is_by_then(store: HeldStore) -> None:
+    run = rollout_run(store, tasks=3)
+    feed = feed_of(store, run)
+    (first,) = await taken(feed, 1)
+    feed.arrived(made(store, run, "t0", "x", "y"))
+    (judging,) = await taken(feed, 1)
+    ready = next(cell for cell in run.cells if cell.pair_id == "t0:x|y" and cell.cell_id != judging.cell.cell_id)
+    waiting = [cell for cell in run.cells if cell.pair_id == "t1:x|y"]
+    rollouts = [run.trajectory(agent, "t1") for agent in ("x", "y")]
+    feed.spare({ready.cell_id, *[cell.cell_id for cell in waiting], *rollouts, first.cell.cell_id})
+    feed.again(first)
+    made(store, run, "t1", "x", "y")
+    feed.arrived({"t1:x|y"})
+    left = await taken(feed, 3)
+    given = [run.places.get(work.cell.cell_id, (None, None))[1] for work in left]
+    assert given == ["t0", "t2", "t2"], "the other episode of t0, and those of t2"
+    feed.spare(())
+    feed.end()
+    assert await feed.next() is None and feed.waits_for == "episodes"
+
+
+async def test_what_is_spared_while_the_plan_is_read_is_not_given_out(store: HeldStore) -> None:
+    run = rollout_run(store, tasks=2)
+    feed = feed_of(store, run)
+    store.hold.set()
+    first = asyncio.create_task(feed.next())
+    assert await asyncio.to_thread(store.reading.wait, 30)
+    store.hold.clear()
+    feed.spare({run.trajectory("x", "t0")})
+    store.release.set()
+    work = await first
+    assert work is not None and work.cell.cell_id == run.trajectory("y", "t0")
+
+
 async def test_however_many_cells_waited_they_keep_the_order_of_the_plan(store: HeldStore) -> None:
     run = rollout_run(store)
     matchings = [

@@ -267,7 +267,7 @@ async def test_values_that_cannot_be_are_named_with_their_line(
         ("pairs", {"map": ["a=x"]}, r"--map belongs to table, not to pairs"),
         ("pairs", {"per_response": True}, r"--per-response belongs to table"),
         ("llmbar", {"dry_run": True}, r"--dry-run belongs to table"),
-        ("llmbar", {"scale": "1-7"}, r"--scale belongs to pairs and replay and gauge-runs, not to llmbar"),
+        ("llmbar", {"scale": "1-7"}, r"--scale belongs to table and pairs and replay and gauge-runs, not to llmbar"),
         ("table", {"agent": "x"}, r"--agent belongs to tau-bench and trajectories"),
         ("tau-bench", {"gap_source": "reward"}, r"--gap-source belongs to pairs"),
         ("replay", {"score_range": "0-10"}, r"--score-range belongs to pairs"),

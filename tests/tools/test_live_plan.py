@@ -240,7 +240,7 @@ async def test_options_of_recorded_pairs_are_refused_with_live_agents_and_the_ot
         await refused(desk, f"^{name} belongs to recorded trajectories", suite=suite, **{name: value})
     live: dict[str, Any] = {
         "suite": suite, "agents": FOUR, "tasks": ["en0"], "pairings": ["a|b"], "trials": 2, "user": "scripted",
-        "seed": 1, "signals": [],
+        "seed": 1, "signals": [], "stop": {"width": 0.2},
     }  # fmt: skip
     assert set(live) == set(LIVE_ONLY)
     pair = {"agents": None, "task_id": "t", "task_prompt": "x", "agent_a": "a", "agent_b": "b"}

@@ -51,7 +51,7 @@ def test_pairs_without_gold_give_an_all_pairs_rate_of_0_but_no_misselection() ->
 
 def test_the_field_names_are_those_of_the_summary() -> None:
     dumped = misselection(independent(1, 2), independent(1, 2), decidable=2, pairs=2).model_dump()
-    assert list(dumped) == ["rate", "k", "n", "low", "high", "decided", "all_pairs_rate"]
+    assert list(dumped) == ["rate", "k", "n", "low", "high", "decided", "all_pairs_rate", "interval"]
     assert list(dumped["decided"]) == ["rate", "k", "n", "low", "high", "coverage"]
 
 

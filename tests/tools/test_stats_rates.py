@@ -104,10 +104,19 @@ def test_without_a_visible_variance_the_effective_number_is_the_number_of_cluste
 
 
 def test_the_critical_value_is_students_with_one_degree_of_freedom_less_than_clusters() -> None:
+    clusters = [Tally(1, 4), Tally(0, 4), Tally(2, 4), Tally(1, 4), Tally(3, 4)]
+    low, rate, high = bounds(clustered_rate(cluster_sums(clusters)))
+    shares = np.array([k / n for k, n in clusters])
+    effective = min(20, rate * (1 - rate) / (shares.var(ddof=1) / 5))
+    expected = wilson(rate * effective, effective, float(scipy.stats.t.ppf(0.975, 4)))
+    assert (low, high) == pytest.approx(expected)
+
+
+def test_where_no_variance_is_seen_none_was_estimated_and_the_critical_value_is_the_normal_one() -> None:
     _, rate, high = bounds(clustered_rate(cluster_sums([Tally(0, 4)] * 5)))
-    t = float(scipy.stats.t.ppf(0.975, 4))
+    z = float(scipy.stats.norm.ppf(0.975))
     assert rate == 0
-    assert high == pytest.approx(t**2 / (5 + t**2))
+    assert high == pytest.approx(z**2 / (5 + z**2))
 
 
 def test_a_single_cluster_says_nothing_of_others() -> None:

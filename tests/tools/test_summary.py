@@ -290,7 +290,7 @@ def test_the_json_has_the_names_that_scripts_rely_on(deps: Deps) -> None:
         assert [name for name in found[section] if name in names] == names, section
     assert list(found["misselection"]["decided"]) == ["rate", "k", "n", "low", "high", "coverage"]
     for near_or_wide in ("near", "wide"):
-        assert list(found["ranking"][near_or_wide]) == ["rate", "k", "n"]
+        assert list(found["ranking"][near_or_wide]) == ["rate", "k", "n", "low", "high"]
     assert {*SECTIONS, "why"} <= found.keys()
     assert {"gap", "bucket", "range", "n", "decidable", "misselection"} == found["buckets"][0].keys()
     assert json.dumps(found, allow_nan=False)

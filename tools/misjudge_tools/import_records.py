@@ -45,7 +45,7 @@ RECORDED = 1_000
 """Problems that are kept with an import of the other records."""
 
 OPTIONS: dict[Format, frozenset[str]] = {
-    "table": frozenset({"map", "values", "per_response", "dry_run"}),
+    "table": frozenset({"map", "values", "per_response", "dry_run", "scale"}),
     "pairs": frozenset({"gap_source", "scale", "score_range"}),
     "replay": frozenset({"scale"}),
     "gauge-runs": frozenset({"scale"}),
@@ -81,7 +81,7 @@ def reader_of(request: ImportRequest) -> Reader:
     given = {name: value for name, value in scales.items() if value is not None}
     match request.format:
         case "table":
-            mapping = parse_mapping(request.map, request.values, request.per_response)
+            mapping = parse_mapping(request.map, request.values, request.per_response, request.scale)
             return lambda path: read_table(path, mapping)
         case "pairs":
             return partial(read_pairs, gap_source=request.gap_source, **given)
@@ -141,7 +141,7 @@ def _links_below(folder: Path) -> Iterator[Path]:
 
 
 def _preview(request: ImportRequest, paths: list[Path]) -> ImportResult:
-    mapping = parse_mapping(request.map, request.values, request.per_response)
+    mapping = parse_mapping(request.map, request.values, request.per_response, request.scale)
     previews = {str(path): preview_table(path, mapping).model_dump() for path in paths}
     return ImportResult(
         audit=request.audit,

@@ -28,6 +28,7 @@ from misjudge_tools.runs.judges import asked_cascade, asked_judges, asked_orders
 from misjudge_tools.runs.plan import in_random_order, pair_cells, trajectory_cells
 from misjudge_tools.runs.reply_warnings import reply_warnings
 from misjudge_tools.runs.spec import RunSpec
+from misjudge_tools.runs.stop_plan import asked_stop
 from misjudge_tools.summary.kinship import asked_now, shared_warnings, stated_families
 
 SHOWN = 12
@@ -52,11 +53,13 @@ async def judge(request: JudgeRequest, deps: Deps) -> JudgeResult:
 def _plan(request: JudgeRequest, deps: Deps) -> planning.Plan:
     judges, cascade = asked_judges(request, request.form, deps), asked_cascade(request, request.form)
     refuse_orders(request, request.form)
-    given = given_record(request)
+    given, stop = given_record(request), asked_stop(request, request.form)
+    if given is not None and stop is not None:
+        raise InvalidInput("stop says when enough is known of many tasks, and one pair is given here: leave it out.")
     cells = _cells(request, [judge_fingerprint(judge_of(judge)) for judge in judges], given, deps.store)
-    spec = RunSpec(judges=judges, cascade=cascade, orders=request.orders)
+    spec = RunSpec(judges=judges, cascade=cascade, orders=request.orders, stop=stop)
     plan = planning.Plan(spec, cells, () if given is None else (given,))
-    return planning.in_cascade(deps.store, request.audit, plan)
+    return planning.in_stop(deps.store, request.audit, planning.in_cascade(deps.store, request.audit, plan))
 
 
 def _cells(request: JudgeRequest, judge_ids: Sequence[str], given: Record | None, store: Store) -> list[PlannedCell]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
 
 from misjudge_tools.interchange.json_records import storable_value
 from misjudge_tools.probing.variants import ProbeName
@@ -72,6 +72,12 @@ class Stop(BaseModel):
     threshold: Annotated[float | None, Field(gt=0, lt=1)] = None
 
 
+StopOption = Annotated[
+    Stop | None,
+    WithJsonSchema({"anyOf": [{"type": "object"}, {"type": "null"}], "description": "Early end: {width, threshold}."}),
+]
+
+
 class Limits(Request):
     """What a run may use. At a limit it ends with what it has: tasks come in random order, so that is a sample."""
 
@@ -115,6 +121,7 @@ class JudgingRequest(AskingRequest):
     repeats: Annotated[int, Field(ge=1, le=20, description="How often each order is asked.")] = 1
     reuse: Annotated[bool, Field(description="Take other audits' replies to the same question.")] = False
     truncate: Annotated[Literal["middle"] | None, Field(description="Cut what the judge's context cannot take.")] = None
+    stop: StopOption = None
 
 
 Transcript = Annotated[

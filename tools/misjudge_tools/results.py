@@ -8,6 +8,7 @@ from urllib.parse import quote
 from pydantic import Field
 
 from misjudge_storage.types import AskedForm, Value
+from misjudge_tools.summary.stopping_values import StoppedBucket
 from misjudge_tools.summary.values import AgentOutcome, ProbesSection
 
 SCHEME = "misjudge://"
@@ -105,6 +106,8 @@ class RunReport(Value):
     were asked and are without a result; `eta_s` is the time for what is left at the pace of the last minute, in
     seconds. A running run with a `reason` is paused. `total` counts cells, of which some take several calls.
     `most_cost` and `about_cost` are those of all roles of a planned run, None where that of one is not known.
+    `stopped` are the buckets of which enough was known before their end, `…_saved` what the run was spared by that:
+    pairs that it asks nobody about, calls of judges, and episodes; None where it does not stop early.
 
     `next` is the call that goes on from here, None when there is nothing to do.
     """
@@ -129,6 +132,10 @@ class RunReport(Value):
     failed: int = 0
     errors: tuple[ErrorSeen, ...] = ()
     cascade: CascadeReport | None = None
+    stopped: tuple[StoppedBucket, ...] = ()
+    pairs_saved: int | None = None
+    calls_saved: int | None = None
+    episodes_saved: int | None = None
     simulated: bool = False
     reason: str | None = None
     next: str | None = None

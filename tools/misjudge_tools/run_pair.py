@@ -35,7 +35,7 @@ from misjudge_tools.summary.kinship import asked_now, shared_warnings, stated_fa
 from misjudge_tools.summary.values import AgentOutcome
 
 OPERATION = "run_pair"
-LIVE_ONLY = ("suite", "agents", "tasks", "pairings", "trials", "user", "seed", "signals")
+LIVE_ONLY = ("suite", "agents", "tasks", "pairings", "trials", "user", "seed", "signals", "stop")
 RECORDED_ONLY = (
     *("task_prompt", "success_criteria", "hard_constraints", "category", "trial", "checks"),
     *("success_a", "success_b", "success_source"),

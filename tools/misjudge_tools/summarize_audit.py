@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from shlex import quote
 from typing import get_args
 
@@ -13,6 +14,7 @@ from misjudge_storage.errors import InvalidInput, NotFound
 from misjudge_storage.summary_values import JudgeFacts
 from misjudge_storage.types import Craft
 from misjudge_tools.deps import Deps
+from misjudge_tools.interchange.bill import read_bill
 from misjudge_tools.requests import SummarizeRequest
 from misjudge_tools.results import MARK_EPISODES, judged_mark, marks
 from misjudge_tools.summary.assemble import sections_of
@@ -31,19 +33,27 @@ SECTIONS: tuple[str, ...] = get_args(SectionName)
 
 async def summarize_audit(request: SummarizeRequest, deps: Deps) -> AuditSummary:
     """Summarise one audit: of its one judge, of the one asked for, or of all. Raises NotFound or InvalidInput."""
-    return await asyncio.to_thread(summarize, request, deps.store, stated_families(deps.models))
+    return await asyncio.to_thread(summarize, request, deps.store, stated_families(deps.models), deps.roots)
 
 
-def summarize(request: SummarizeRequest, store: Store, families: Mapping[str, str] = {}) -> AuditSummary:
-    """As `summarize_audit`, in this thread. `families` are those that are stated of models (see `stated_families`)."""
+def summarize(
+    request: SummarizeRequest,
+    store: Store,
+    families: Mapping[str, str] = {},
+    roots: Sequence[Path] | None = None,
+) -> AuditSummary:
+    """As `summarize_audit`, in this thread. `families` are those that are stated of models (see `stated_families`);
+    a bill is read below `roots`, where they are given.
+    """
     _refuse_unknown(request.sections or ())
     if request.judge is not None and request.panel is not None:
         raise InvalidInput("Choose one judge (judge=LABEL) or a panel of several (panel=[LABEL, …]), not both.")
+    bill = None if request.bill is None else read_bill(request.bill, roots)
     with store.read() as connection:
-        return _summary(AuditCounts(connection, request), families)
+        return _summary(AuditCounts(connection, request, families, bill))
 
 
-def _summary(counts: AuditCounts, families: Mapping[str, str]) -> AuditSummary:
+def _summary(counts: AuditCounts) -> AuditSummary:
     request = counts.question
     found = entries(counts)
     chosen = _choose(counts, found, request)
@@ -55,7 +65,7 @@ def _summary(counts: AuditCounts, families: Mapping[str, str]) -> AuditSummary:
         warnings=(
             *unfinished_warnings(counts.unfinished),
             *trouble_warnings(counts.agents),
-            *shared_warnings(_asked(counts, chosen), families),
+            *shared_warnings(_asked(counts, chosen), counts.families),
             *constant_warnings(_paired(counts, chosen), counts.groups),
             *_cascade_warnings(counts, chosen),
             *_probed_warnings(counts, chosen),

@@ -1,12 +1,14 @@
 """Tables with one response per row: the responses of a task are paired, each with each, in the order of the file.
 
 A judge's verdict on a pair compares its two scores: the higher wins, equal is a tie, a missing one leaves the
-verdict unscored. Each score is also a satisfaction score of its response. A judge is named by the row's `judge`
+verdict unscored. Each score is also a satisfaction score of its response, satisfied from the threshold of the scale on
+that is stated. A judge is named by the row's `judge`
 cell where one column holds scores, else by the score column. Rows of a task may be scattered.
 
 Rows of one task with the same agent, trial and text are one response, scored by several judges or repeatedly.
 Without texts and trials the rows of an agent (and judge) are its attempts, numbered from 0 as `trial`.
-Responses with the same text are not paired; one that no pair holds is a record of its own.
+Responses with the same text are not paired; one that no pair holds is a record of its own. `human` is what a person
+says of the success of a response, and `time` is when it was given, of several rows of one response the earliest.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
+from datetime import datetime
 from functools import partial
 from itertools import combinations
 from pathlib import Path
@@ -29,14 +32,18 @@ from misjudge_storage.types import (
     Name,
     PairKey,
     Record,
+    RecordError,
     Satisfaction,
+    Scale,
     Task,
     Trajectory,
     Value,
     Verdict,
 )
+from misjudge_tools.interchange.evidence import satisfaction_judge
 from misjudge_tools.interchange.files import Row, parse_rows, read_rows
-from misjudge_tools.interchange.table_cells import number, whole
+from misjudge_tools.interchange.scales import bounds
+from misjudge_tools.interchange.table_cells import moment, number, whole
 from misjudge_tools.interchange.table_layout import (
     Layout,
     cell,
@@ -74,6 +81,7 @@ class Response(Value):
     text: str
     scores: tuple[JudgeScore, ...]
     checks: tuple[Check, ...]
+    time: datetime | None = None
 
 
 class _Scored(NamedTuple):
@@ -105,7 +113,7 @@ def read_responses(path: Path, mapping: TableMapping) -> Iterator[Record | BadRe
             for (task,) in spool.execute("SELECT task FROM response GROUP BY task ORDER BY min(line)"):
                 rows = spool.execute("SELECT data FROM response WHERE task = ? ORDER BY line", (task,))
                 responses = (Response.model_validate_json(data) for (data,) in rows)
-                yield from _task_records(_merged(_bounded(path, responses)))
+                yield from _task_records(_merged(_bounded(path, responses), mapping.scale))
     except sqlite3.OperationalError:
         raise InvalidInput(
             f"{path}: the temporary folder has no room to group the responses by task. Free space there or set TMPDIR."
@@ -122,9 +130,17 @@ def parse_response(layout: Layout, row: Row) -> Response:
         agent=name(layout, row, "agent") or "response",
         trial=whole(*cell(layout, row, "trial")),
         text=text(layout, row, "response"),
-        scores=tuple(JudgeScore(judge or column, number(column, row.fields.get(column))) for column in columns),
+        scores=tuple(JudgeScore(judge or column, _score(layout, row, column)) for column in columns),
         checks=tuple(checks_of(layout, row)),
+        time=moment(*cell(layout, row, "time")),
     )
+
+
+def _score(layout: Layout, row: Row, column: str) -> float | None:
+    score, (low, high) = number(column, row.fields.get(column)), bounds(layout.scale)
+    if score is not None and not low <= score <= high:
+        raise RecordError(f"column {column!r} holds a score that is not on the scale from {low:g} to {high:g}")
+    return score
 
 
 def _bounded(path: Path, responses: Iterable[Response]) -> list[Response]:
@@ -141,7 +157,7 @@ def _bounded(path: Path, responses: Iterable[Response]) -> list[Response]:
     return kept
 
 
-def _merged(responses: Sequence[Response]) -> list[_Scored]:
+def _merged(responses: Sequence[Response], scale: Scale) -> list[_Scored]:
     groups: dict[tuple[str, int | None, str], list[Response]] = {}
     attempts: Counter[tuple[str, tuple[str, ...]]] = Counter()
     for response in responses:
@@ -151,10 +167,10 @@ def _merged(responses: Sequence[Response]) -> list[_Scored]:
             trial = attempts[rater]
             attempts[rater] += 1
         groups.setdefault((response.agent, trial, response.text), []).append(response)
-    return [_scored(trial, group) for (_, trial, _), group in groups.items()]
+    return [_scored(trial, group, scale) for (_, trial, _), group in groups.items()]
 
 
-def _scored(trial: int | None, group: Sequence[Response]) -> _Scored:
+def _scored(trial: int | None, group: Sequence[Response], scale: Scale) -> _Scored:
     first = group[0]
     scores: dict[str, list[float | None]] = {}
     for response in group:
@@ -166,11 +182,12 @@ def _scored(trial: int | None, group: Sequence[Response]) -> _Scored:
             agent=first.agent,
             trial=trial,
             messages=messages_of(first.task.prompt, first.text),
+            occurred_at=min((response.time for response in group if response.time), default=None),
         ),
         checks=tuple(dict.fromkeys(check for response in group for check in response.checks)),
         satisfaction=tuple(
             Satisfaction(
-                judge=imported_judge(judge, "satisfaction"),
+                judge=satisfaction_judge(judge, scale, model=judge),
                 score=score,
                 repeat=repeat,
                 unscored_reason="parse_error" if score is None else None,
@@ -205,7 +222,7 @@ def _pair(first: _Scored, second: _Scored) -> Record:
         task=second.task,
         episodes=(first.episode, second.episode),
         pair=PairKey(
-            pair_id=digest("pair", [side.model_dump() for side in sides]) if named else None,
+            pair_id=digest("pair", [side.model_dump(exclude={"occurred_at"}) for side in sides]) if named else None,
             trial=trial,
         ),
         verdicts=tuple(_verdicts(first, second)),

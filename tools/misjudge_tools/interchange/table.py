@@ -12,16 +12,17 @@ Gold. Each of several `gold` columns is a human labeller (their majority is take
 the data set's label. A value that names no side is no label.
 
 A response that holds a list of chat messages stays the text that it is. `input_tokens`, `output_tokens` and
-`cost` (USD) are the judge's. Tables with one response per row: see `per_response`.
+`cost` (USD) are the judge's. `time` is when both episodes took place. Tables with one response per row: see
+`per_response`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from misjudge_storage.errors import InvalidInput
 from misjudge_storage.types import (
@@ -41,7 +42,7 @@ from misjudge_storage.types import (
 )
 from misjudge_tools.interchange.files import FileKind, Row, looks_like, parse_rows, read_rows
 from misjudge_tools.interchange.per_response import Response, parse_response, read_responses
-from misjudge_tools.interchange.table_cells import cell_text, number, order_shown, whole
+from misjudge_tools.interchange.table_cells import cell_text, moment, number, order_shown, whole
 from misjudge_tools.interchange.table_guess import guess_mapping
 from misjudge_tools.interchange.table_layout import (
     Layout,
@@ -66,7 +67,7 @@ _SHOWN_CHARS = 80
 
 
 class PreviewCell(NamedTuple):
-    """A mapped cell: its text, shortened, and for a verdict, label or order how it was read (None: not)."""
+    """A mapped cell: its text, shortened, and for a verdict, label, order or time how it was read (None: not)."""
 
     role: str
     column: str
@@ -149,12 +150,20 @@ def _preview_cell(layout: Layout, row: Row, role: str, column: str) -> PreviewCe
     reading: str | None = None
     if role in {"winner", "gold"}:
         reading = verdict_cell(layout, row, column)
-    elif role == "order":
+    elif role in _READINGS:
         try:
-            reading = order_shown(column, row.fields.get(column))
+            reading = _READINGS[role](column, row.fields.get(column))
         except RecordError:
             reading = None
     return PreviewCell(role, column, shown[:_SHOWN_CHARS], reading)
+
+
+def _told_time(column: str, value: Any) -> str | None:
+    read = moment(column, value)
+    return None if read is None else read.isoformat(timespec="seconds")
+
+
+_READINGS: Mapping[str, Callable[[str, Any], str | None]] = {"order": order_shown, "time": _told_time}
 
 
 def _pair_record(layout: Layout, row: Row) -> Record:
@@ -181,6 +190,7 @@ def _episode(layout: Layout, row: Row, task: Task, trial: int | None, side: Lite
         agent=name(layout, row, f"agent_{letter}") or side,
         trial=trial,
         messages=messages_of(task.prompt, text(layout, row, letter)),
+        occurred_at=moment(*cell(layout, row, "time")),
     )
     return Episode(trajectory=trajectory, checks=tuple(checks_of(layout, row, f"_{letter}")))
 

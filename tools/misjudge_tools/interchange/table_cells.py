@@ -7,15 +7,21 @@ import math
 import re
 import unicodedata
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from itertools import product
 from typing import Any
 
-from misjudge_storage.types import Order, Preference, RecordError
+from misjudge_storage.types import Order, Preference, RecordError, utc_time
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
 _WHOLE_AS_FLOAT = re.compile(r"(-?\d+)\.0+", re.ASCII)
 _LARGEST_WHOLE = 2**53
+_EPOCH = re.compile(r"\d{9,13}(\.\d+)?", re.ASCII)
+_EPOCH_YEARS = range(1990, 2101)
+"""Other counts of seconds are rather durations, or dates without dashes."""
+_MILLISECONDS_FROM = 1e11
+_UTC_NAMED = re.compile(r"\s*(UTC|GMT)$", re.IGNORECASE)
 
 _NOUNS = ("response", "answer", "model", "assistant", "output", "completion", "option", "side", "agent", "system")
 _WORDS: dict[Preference, tuple[str, ...]] = {
@@ -39,8 +45,12 @@ _ORDERS: Mapping[str, Order] = {
     **dict.fromkeys(("ab", "a=left", "original", "normal", "unswapped", "not swapped", "a first"), "AB"),
     **dict.fromkeys(("ba", "a=right", "b=left", "swapped", "reversed", "b first"), "BA"),
 }
-_YES = frozenset({"true", "yes", "y", "1", "correct", "pass", "passed", "success", "right"})
-_NO = frozenset({"false", "no", "n", "0", "incorrect", "fail", "failed", "failure", "wrong"})
+_YES = frozenset(
+    {"true", "yes", "y", "1", "correct", "pass", "passed", "success", "right", "是", "对", "正确", "成功", "通过"}
+)
+_NO = frozenset(
+    {"false", "no", "n", "0", "incorrect", "fail", "failed", "failure", "wrong", "否", "错", "错误", "失败", "不通过"}
+)
 
 
 def cell_text(value: Any) -> str:
@@ -103,7 +113,30 @@ def yes_or_no(column: str, value: Any) -> bool | None:
         return None
     if text in _YES or text in _NO:
         return text in _YES
-    raise RecordError(f"column {column!r} must hold true or false (or 1 and 0, yes and no, correct and incorrect)")
+    raise RecordError(f"column {column!r} must hold true or false (or 1 and 0, yes and no, 是 and 否)")
+
+
+def moment(column: str, value: Any) -> datetime | None:
+    """A time in UTC, None for an empty cell: ISO 8601, without a zone in UTC, or seconds or milliseconds since 1970.
+
+    Raises RecordError naming the column.
+    """
+    text = cell_text(value).strip()
+    if not text:
+        return None
+    try:
+        if not _EPOCH.fullmatch(text):
+            return utc_time(_UTC_NAMED.sub("+00:00", text))
+        seconds = float(text) / (1000 if float(text) >= _MILLISECONDS_FROM else 1)
+        read = datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError):
+        read = None
+    if read is None or read.year not in _EPOCH_YEARS:
+        raise RecordError(
+            f"column {column!r} must hold a time such as 2025-01-31T12:00:00+00:00 or 2025-01-31, or seconds or "
+            "milliseconds since 1970, or nothing"
+        )
+    return read
 
 
 def order_shown(column: str, value: Any) -> Order | None:

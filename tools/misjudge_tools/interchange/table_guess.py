@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from misjudge_storage.types import RecordError
 from misjudge_tools.interchange.files import Row
-from misjudge_tools.interchange.table_cells import folded, preference
+from misjudge_tools.interchange.table_cells import folded, moment, preference, yes_or_no
 from misjudge_tools.interchange.table_mapping import (
     OF_ONE_JUDGE,
     PAIR_ROLES,
@@ -33,6 +34,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "judge": ("judge", "judge_model", "judge_name", "evaluator"),
     "pair_id": ("pair_id", "pair", "comparison_id"),
     "trial": ("trial", "attempt"),
+    "time": ("occurred_at", "created_at", "timestamp", "datetime", "date_time", "date", "time"),
     "category": ("category", "task_type", "domain", "topic"),
     "subset": ("subset", "split"),
     "criteria": ("success_criteria", "criteria"),
@@ -45,6 +47,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "score": ("score", "judge_score", "rating", "satisfaction"),
     "reward": ("reward",),
     "success": ("success", "task_success", "passed", "correct"),
+    "human": ("human_label", "human_success", "human_passed", "human"),
     "task": ("task_id", "question_id", "prompt_id", "instruction_id", "task", "id"),
 }
 _TWO_SIDED: Mapping[str, tuple[str, ...]] = {
@@ -56,6 +59,9 @@ _TWO_SIDED: Mapping[str, tuple[str, ...]] = {
 }
 _SUFFIXES = (("a", "b"), ("1", "2"), ("0", "1"), ("left", "right"))
 _DOUBTFUL = frozenset({"human", "annotation", "label", "preference", "choice", "decision"})
+
+_READ_AS: Mapping[str, Callable[[str, Any], Any]] = {"time": moment, "human": yes_or_no}
+"""Roles that a column is only taken for where the first rows can be read so: a time may be a duration."""
 
 _Free = Callable[[str], str | None]
 
@@ -69,7 +75,8 @@ def guess_mapping(header: Sequence[str], first_rows: Sequence[Row], given: Table
     """`given`, completed by columns with common names, and checked against the header.
 
     Columns whose name is doubtful (`label`, `choice`) are taken only where the first rows hold verdicts or
-    number codes in them. Guessing again changes nothing. Raises InvalidInput.
+    number codes in them; those of times and of what people say only where the first rows can be read so. Guessing
+    again changes nothing. Raises InvalidInput.
     """
     check_columns(header, given)
     roles = RESPONSE_ROLES if given.per_response else PAIR_ROLES
@@ -128,9 +135,25 @@ def _one_column(role: str, free: _Free, mapping: TableMapping, rows: Sequence[Ro
         names = tuple(name for name in names if name != "id")
     for name in names:
         column = free(name)
-        if column is not None and (name not in _DOUBTFUL or _may_hold_verdicts(role, column, mapping, rows)):
+        if column is not None and _may_be(role, column, name in _DOUBTFUL, mapping, rows):
             return column
     return None
+
+
+def _may_be(role: str, column: str, doubtful: bool, mapping: TableMapping, rows: Sequence[Row]) -> bool:
+    read = _READ_AS.get(role)
+    if read is not None:
+        return _can_all_be_read(read, column, rows)
+    return not doubtful or _may_hold_verdicts(role, column, mapping, rows)
+
+
+def _can_all_be_read(read: Callable[[str, Any], Any], column: str, rows: Sequence[Row]) -> bool:
+    try:
+        for row in rows:
+            read(column, row.fields.get(column))
+    except RecordError:
+        return False
+    return True
 
 
 def _may_hold_verdicts(role: str, column: str, mapping: TableMapping, rows: Sequence[Row]) -> bool:

@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import Any, NamedTuple
 
 from misjudge_storage.hashing import digest
-from misjudge_storage.types import Check, Form, Judge, Message, Preference, Task
+from misjudge_storage.types import Check, Form, Judge, Message, Preference, Scale, Task
 from misjudge_tools.interchange.files import Row
 from misjudge_tools.interchange.table_cells import cell_text, number, preference, yes_or_no
 from misjudge_tools.interchange.table_mapping import TableMapping
@@ -22,17 +22,20 @@ class Cell(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """A mapping, unfolded once for all rows: columns by role, meanings by verdict column (None: common ones)."""
+    """A mapping, unfolded once for all rows: columns by role, meanings by verdict column (None: common ones), and the
+    scale of scores.
+    """
 
     columns: Mapping[str, tuple[str, ...]]
     meanings: Mapping[str, Mapping[str, Preference] | None]
+    scale: Scale
 
 
 def layout_of(mapping: TableMapping) -> Layout:
     """The layout of a complete mapping."""
     columns = {entry.role: entry.names for entry in mapping.columns}
     verdicts = {name: role for role in ("winner", "gold") for name in columns.get(role, ())}
-    return Layout(columns, {name: mapping.meanings(role, name) for name, role in verdicts.items()})
+    return Layout(columns, {name: mapping.meanings(role, name) for name, role in verdicts.items()}, mapping.scale)
 
 
 def cell(layout: Layout, row: Row, role: str) -> Cell:
@@ -78,12 +81,17 @@ def messages_of(prompt: str, response: str) -> tuple[Message, ...] | None:
 
 
 def checks_of(layout: Layout, row: Row, side: str = "") -> Iterator[Check]:
-    """The reward and the success that the row states, of one side (`_a`, `_b`) or of its only response."""
+    """The reward and the success that the row states, of one side (`_a`, `_b`) or of its only response, and what a
+    person says of its success.
+    """
     reward, success = cell(layout, row, f"reward{side}"), cell(layout, row, f"success{side}")
     if (value := number(*reward)) is not None:
         yield Check(verifier=_verifier(layout, "reward"), source="reward", reward=value)
     if (passed := yes_or_no(*success)) is not None:
         yield Check(verifier=_verifier(layout, "success"), source="label", passed=passed)
+    human = cell(layout, row, "human")
+    if (said := yes_or_no(*human)) is not None:
+        yield Check(verifier=human.column, source="human", passed=said)
 
 
 def _verifier(layout: Layout, stem: str) -> str:

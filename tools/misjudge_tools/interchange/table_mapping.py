@@ -8,17 +8,18 @@ from difflib import get_close_matches
 from typing import NamedTuple
 
 from misjudge_storage.errors import InvalidInput
-from misjudge_storage.types import Preference, Value
+from misjudge_storage.types import Preference, Scale, Value
+from misjudge_tools.interchange.scales import read_scale
 from misjudge_tools.interchange.table_cells import folded
 
-_SHARED = ("prompt", "judge", "task", "trial", "category", "subset", "criteria")
+_SHARED = ("prompt", "judge", "task", "trial", "time", "category", "subset", "criteria")
 PAIR_ROLES = (
-    *("prompt", "a", "b", "winner", "gold", "order", "judge", "task", "trial", "pair_id", "category", "subset"),
-    *("criteria", "agent_a", "agent_b", "score_a", "score_b", "reward_a", "reward_b", "success_a", "success_b"),
-    *("reasons", "input_tokens", "output_tokens", "cost"),
+    *("prompt", "a", "b", "winner", "gold", "order", "judge", "task", "trial", "time", "pair_id", "category"),
+    *("subset", "criteria", "agent_a", "agent_b", "score_a", "score_b", "reward_a", "reward_b"),
+    *("success_a", "success_b", "reasons", "input_tokens", "output_tokens", "cost"),
 )
 """Roles of a table with one pair per row."""
-RESPONSE_ROLES = (*_SHARED, "agent", "response", "score", "reward", "success")
+RESPONSE_ROLES = (*_SHARED, "agent", "response", "score", "reward", "success", "human")
 """Roles of a table with one response per row."""
 SEVERAL = frozenset({"winner", "gold", "score"})
 """Roles that several columns may play at once: one judge or annotator each."""
@@ -59,11 +60,12 @@ class ValueMap(NamedTuple):
 
 
 class TableMapping(Value):
-    """How a table is to be read."""
+    """How a table is to be read. `scale` is that of the scores of responses, open where nobody states it."""
 
     columns: tuple[RoleColumns, ...] = ()
     values: tuple[ValueMap, ...] = ()
     per_response: bool = False
+    scale: Scale = Scale()
 
     def names(self, role: str) -> tuple[str, ...]:
         """The columns of a role, empty where it has none."""
@@ -78,8 +80,10 @@ class TableMapping(Value):
         return None
 
 
-def parse_mapping(map_options: Sequence[str], values_options: Sequence[str], per_response: bool) -> TableMapping:
-    """Read `--map role=column,…` and `--values [scope:]value=A|B|tie,…`, each repeatable.
+def parse_mapping(
+    map_options: Sequence[str], values_options: Sequence[str], per_response: bool, scale: str | None = None
+) -> TableMapping:
+    """Read `--map role=column,…` and `--values [scope:]value=A|B|tie,…`, each repeatable, and `--scale`.
 
     `winner`, `gold` and `score` take several columns joined by "+"; `role=` leaves a role without a column.
     A comma in a column name is kept where no `role=` follows it. Raises InvalidInput.
@@ -89,7 +93,14 @@ def parse_mapping(map_options: Sequence[str], values_options: Sequence[str], per
     twice = next((role for role, n in Counter(entry.role for entry in columns).items() if n > 1), None)
     if twice is not None:
         raise InvalidInput(f"--map names the role {twice} twice. Join several columns with +, as in gold=ann1+ann2.")
-    return TableMapping(columns=tuple(columns), values=_value_maps(values_options), per_response=per_response)
+    if scale is not None and not per_response:
+        raise InvalidInput("In a table --scale is that of the scores of responses: it needs --per-response.")
+    return TableMapping(
+        columns=tuple(columns),
+        values=_value_maps(values_options),
+        per_response=per_response,
+        scale=Scale() if scale is None else read_scale(scale),
+    )
 
 
 def _items(option: str) -> list[str]:
@@ -179,7 +190,7 @@ def _check_roles(header: Sequence[str], mapping: TableMapping) -> None:
                 f"Leave it out with --map {extra}= or import one judge at a time."
             )
     if mapping.per_response:
-        if not (has("task") or has("prompt")) or not any(has(role) for role in ("score", "reward", "success")):
+        if not (has("task") or has("prompt")) or not any(has(role) for role in ("score", "reward", "success", "human")):
             raise InvalidInput(
                 "With --per-response, say which column names the task or its prompt, and which holds a score, a "
                 f"reward or the success, as in --map task=…,response=…,score=…. The columns are: {_told(header)}."

@@ -2,12 +2,13 @@
 
 Also read where they are there: trial, prompt, success_criteria, hard_constraints, category, language,
 subset, success (with success_source), reward (with reward_source: verifier or external), system, end_reason,
-base_model, input_tokens, output_tokens.
+base_model, input_tokens, output_tokens, and occurred_at, when the episode took place (else timestamp or created_at).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 
@@ -26,6 +27,9 @@ from misjudge_tools.interchange.fields import (
 )
 from misjudge_tools.interchange.files import Row, parse_rows, read_rows
 from misjudge_tools.interchange.messages import read_messages, system_message
+from misjudge_tools.interchange.table_cells import moment
+
+TIMES = ("occurred_at", "timestamp", "created_at")
 
 
 def read_trajectories(path: Path, *, agent: str | None = None) -> Iterator[Record | BadRecord]:
@@ -79,4 +83,10 @@ def _trajectory(fields: Fields, task_id: str, agent: str | None) -> Trajectory:
         base_model=text(fields, "base_model"),
         input_tokens=whole(fields, "input_tokens"),
         output_tokens=whole(fields, "output_tokens"),
+        occurred_at=_time(fields),
     )
+
+
+def _time(fields: Fields) -> datetime | None:
+    name = next((name for name in TIMES if fields.get(name) is not None), TIMES[0])
+    return moment(name, fields.get(name))

@@ -33,6 +33,8 @@ from misjudge_tools.runs.outage import GatewayOutage, StoreOutage
 from misjudge_tools.runs.paid import Leave, LimitReached, Paid, RunEnding
 from misjudge_tools.runs.plan import ROLLOUT
 from misjudge_tools.runs.run_session import RunSession
+from misjudge_tools.runs.stop_report import why_stopped
+from misjudge_tools.runs.stopping import Stopping
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -74,7 +76,8 @@ class Execution:
         self._run = sitting.run
         self._lease = sitting.lease
         self._escalating = Escalating(self._run, self._lease)
-        self._store_results = self._escalating.store
+        self._stopping = Stopping(self._run, self._lease, self._escalating.store)
+        self._store_results = self._stopping.store
         self._stop = sitting.stop
         self._feed = Feed(
             store,
@@ -101,14 +104,18 @@ class Execution:
         """Work until the plan is done, a limit is reached or the run is stopped. Raises what ended it early."""
         made = partial(planned_pairs.make_pairs, run_id=self._run.run_id)
         await self._store_outage.persist(lambda: self._write(made))
+        if self._stopping.may_spare:
+            await self._store_outage.persist(lambda: self._write(self._stopping.catch_up))
         await self._catch_up()
         await self._do_all()
         while self._trouble is None and await self._catch_up():  # another run has stored what a pair lacked
             await self._do_all()
-        after, elsewhere = await asyncio.to_thread(self._after)
+        after, elsewhere, stopped = await asyncio.to_thread(self._after)
         if self._trouble is not None and (after.done < after.total or elsewhere):
             raise self._trouble
-        return self._ended(after, elsewhere)
+        if after.done == after.total and not elsewhere:
+            return Ended("done", stopped)
+        return self._ended_early(after, elsewhere)
 
     async def _catch_up(self) -> bool:
         """Whether cells came to the run from what others have stored."""
@@ -126,16 +133,15 @@ class Execution:
             for _ in range(at_once if self._escalating.may_add else min(at_once, open_cells)):
                 group.create_task(self._do_cells())
 
-    def _after(self) -> tuple[run_progress.Progress, bool]:
-        """How far the run is, and whether another one asks what follows here."""
+    def _after(self) -> tuple[run_progress.Progress, bool, str | None]:
+        """How far the run is, whether another one asks what follows here, and what it was spared."""
         with self._store.read() as connection:
             now = run_progress.progress(connection, self._run.run_id)
             elsewhere = self._escalating.left_elsewhere(connection)
-        return now, elsewhere or (self._feed.left_out and now.done < now.total)
+            stopped = why_stopped(connection, self._run)
+        return now, elsewhere or (self._feed.left_out and now.done < now.total), stopped
 
-    def _ended(self, now: run_progress.Progress, elsewhere: bool) -> Ended:
-        if now.done == now.total and not elsewhere:
-            return Ended("done", None)
+    def _ended_early(self, now: run_progress.Progress, elsewhere: bool) -> Ended:
         if self._last_loss is not None and now.done == self._before.done and not self._stop.is_set():
             # Whatever limit it came to: a higher one is not what helps.
             return Ended("failed", f"no call got a usable reply, the last one: {self._last_loss}")
@@ -187,8 +193,11 @@ class Execution:
         return await self._feed.next()
 
     async def _do(self, work: Work) -> None:
-        if self._stop.is_set() or work.task_id in self._left_out:
-            return  # it waited out an outage until somebody stopped the run, or its task has used up its money
+        if work.task_id in self._left_out:
+            self._stopping.pass_over(work.cell, work.task_id)
+            return
+        if self._stop.is_set():
+            return  # it waited out an outage until somebody stopped the run
         try:
             if work.shown is None:
                 await (self._roll_out(work) if work.cell.kind == ROLLOUT else self._write_or_match(work))
@@ -258,6 +267,7 @@ class Execution:
             self._feed.end()
         else:
             self._left_out.add(work.task_id)
+            self._stopping.pass_over(work.cell, work.task_id)
 
     async def _take(self, work: Work, judged: Judged) -> None:
         if judged.lost is None:
@@ -281,6 +291,7 @@ class Execution:
         if loss.retryable and (down or work.asked + 1 < MOST_ASKED):
             self._feed.again(work._replace(asked=work.asked + (not down)))
             return CellResult(None, judged.result.logs)
+        self._stopping.pass_over(work.cell, work.task_id)
         self._lost += 1
         return judged.result
 
@@ -292,6 +303,7 @@ class Execution:
         self._feed.arrived(kept.subjects)
         if kept.added:
             self._feed.added()
+        self._feed.spare(kept.spared)
         if not kept.held:
             self._end(RunStopped(f"Run {self._run.run_id}: {TAKEN_OVER}."))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from sqlalchemy import Connection
@@ -70,6 +70,7 @@ class Feed:
         self._unshown: deque[PlannedCell] = deque()
         self._waiting: dict[str, list[PlannedCell]] = {}
         self._come: set[str] = set()
+        self._spared: set[str] = set()
         self._in_work = 0
         self._last = 0
         self._read_all = False
@@ -95,7 +96,7 @@ class Feed:
 
     def again(self, work: Work) -> None:
         """Put a cell that got no reply behind the others."""
-        if work.cell.kind != ROLLOUT or not self._judging_only:
+        if work.cell.cell_id not in self._spared and (work.cell.kind != ROLLOUT or not self._judging_only):
             self._ready.append(work)
 
     def arrived(self, subjects: Collection[str]) -> None:
@@ -103,6 +104,18 @@ class Feed:
         self._come.update(subjects)
         for subject in subjects:
             self._unshown.extend(self._waiting.pop(subject, ()))
+
+    def spare(self, cell_ids: Collection[str]) -> None:
+        """Give out none of these cells, which have left the run."""
+        if not cell_ids:
+            return
+        self._spared.update(cell_ids)
+        self._ready = deque(work for work in self._ready if work.cell.cell_id not in self._spared)
+        self._unshown = deque(self._left(self._unshown))
+        self._waiting = {subject: left for subject, cells in self._waiting.items() if (left := self._left(cells))}
+
+    def _left(self, cells: Iterable[PlannedCell]) -> list[PlannedCell]:
+        return [cell for cell in cells if cell.cell_id not in self._spared]
 
     def added(self) -> None:
         """Cells have come to the run behind its last one."""
@@ -138,7 +151,7 @@ class Feed:
         stored |= self._come  # what was stored while the store was read
         self._read_all = not cells and not self._more
         self.left_out = self.left_out or bool(elsewhere)
-        for cell in cells:
+        for cell in self._left(cells):  # some may have been spared while the store was read
             if cell.cell_id in elsewhere:
                 continue
             subject = _subject(cell)
@@ -173,7 +186,7 @@ class Feed:
         cells = [self._unshown.pop() for _ in range(min(CHUNK, len(self._unshown)))][::-1]
         works = await asyncio.to_thread(self._shown, cells)
         await self._session.tell_truth([work.shown for work in works if work.shown is not None])
-        self._ready.extendleft(reversed(works))
+        self._ready.extendleft(work for work in reversed(works) if work.cell.cell_id not in self._spared)
 
     def _shown(self, cells: list[PlannedCell]) -> list[Work]:
         judging = [cell for cell in cells if cell.kind not in RUBRIC_KINDS]

@@ -22,7 +22,7 @@ from misjudge_tools.judging.forms import FORMS
 from misjudge_tools.requests import RunPairRequest
 from misjudge_tools.runs.judges import asked_cascade, asked_judge, asked_judges, asked_orders
 from misjudge_tools.runs.plan import OrdersOf, pair_cells, trajectory_cells
-from misjudge_tools.runs.planning import Plan, in_cascade
+from misjudge_tools.runs.planning import Plan, in_cascade, in_stop
 from misjudge_tools.runs.recorded import recorded_records, sides_of
 from misjudge_tools.runs.rollout_plan import (
     Bucket,
@@ -36,6 +36,7 @@ from misjudge_tools.runs.rollout_plan import (
 )
 from misjudge_tools.runs.rollout_session import as_stored
 from misjudge_tools.runs.spec import AgentSpec, RolloutSpec, RunSpec
+from misjudge_tools.runs.stop_plan import asked_stop
 from misjudge_tools.suites.loading import Suite, load_suite, tasks_in
 from misjudge_tools.suites.model import SuiteTask
 from misjudge_tools.suites.sentences import nearest
@@ -260,8 +261,15 @@ def _assembled(
     orders = _orders(request, deps, audit, seed, pairs, tasks)
     cells = list(_cells(audit, judges, request.repeats, pairs, sides, made, tasks, orders))
     rollouts = None if cast is None or not cast.agents else _spec(request, cast)
-    spec = RunSpec(judges=judges, rollouts=rollouts, cascade=asked_cascade(request, "pairwise"), orders=request.orders)
-    return in_cascade(deps.store, request.audit, Plan(spec, cells, records, pairs, cast))
+    spec = RunSpec(
+        judges=judges,
+        rollouts=rollouts,
+        cascade=asked_cascade(request, "pairwise"),
+        orders=request.orders,
+        stop=asked_stop(request, "pairwise"),
+    )
+    plan = Plan(spec, cells, records, pairs, cast)
+    return in_stop(deps.store, request.audit, in_cascade(deps.store, request.audit, plan))
 
 
 def _orders(

@@ -30,6 +30,7 @@ from misjudge_tools.runs.plan import minus_stored
 from misjudge_tools.runs.request_sizes import OF_RUBRICS
 from misjudge_tools.runs.rollout_plan import Cast
 from misjudge_tools.runs.spec import RunSpec, judges_named, read_spec, run_marks
+from misjudge_tools.runs.stop_plan import StopWork, asked_about_pairs, is_plan_of, note, saved_from_start, weighed
 
 FREE_CALLS = 200
 """More planned calls than this to a gateway that may cost money need `max_calls` or `max_usd`."""
@@ -39,7 +40,7 @@ class Plan(NamedTuple):
     """What a run is to do: its cells in order. `records` come with the request, `pairs` are made as it goes.
 
     `cast` is who makes its rollouts, None where it makes none. `possible` are the panel's cells of a cascade that may
-    follow from what the first judge says.
+    follow from what the first judge says. `stopping` is what a run that stops early is spared from the start.
     """
 
     spec: RunSpec
@@ -48,6 +49,7 @@ class Plan(NamedTuple):
     pairs: Sequence[Row] = ()
     cast: Cast | None = None
     possible: Sequence[PlannedCell] = ()
+    stopping: StopWork | None = None
 
 
 class PlannedRun(NamedTuple):
@@ -70,6 +72,15 @@ def in_cascade(store: Store, audit: str, plan: Plan) -> Plan:
     with store.read() as connection:
         cells, possible = parted(connection, audit_id(audit), terms, plan.cells, plan.pairs)
     return plan._replace(cells=cells, possible=possible)
+
+
+def in_stop(store: Store, audit: str, plan: Plan) -> Plan:
+    """A plan without what is needless where it is to stop once enough is known."""
+    if plan.spec.stop is None:
+        return plan
+    with store.read() as connection:
+        cells, stopping = weighed(connection, audit_id(audit), plan.spec.stop, plan.cells, plan.pairs)
+    return plan._replace(cells=cells, stopping=stopping)
 
 
 def planned_report(deps: Deps, operation: str, request: AskingRequest, plan: Plan) -> RunReport:
@@ -99,6 +110,7 @@ def planned_report(deps: Deps, operation: str, request: AskingRequest, plan: Pla
         about_cost=_total(role.about_cost for role in roles),
         limits=budget.model_dump(exclude_none=True),
         cascade=cascade,
+        **({} if plan.stopping is None else saved_from_start(plan.stopping, plan.cells)._asdict()),
         simulated=run_marks(plan.spec) is not None,
         next="call again without dry_run",
     )
@@ -122,7 +134,10 @@ def stored_cells(store: Store, plan: Sequence[PlannedCell]) -> set[str]:
 
 
 def asked_cells(store: Store, plan: Plan) -> list[PlannedCell]:
-    """The cells of a plan, with those of a cascade's panel that came to be asked."""
+    """The cells of a plan, with those of a cascade's panel that came to be asked, without those that were spared."""
+    if plan.stopping is not None:
+        stored = stored_cells(store, plan.cells)
+        return [cell for cell in plan.cells if cell.cell_id in stored]
     asked = stored_cells(store, plan.possible)
     return [*plan.cells, *(cell for cell in plan.possible if cell.cell_id in asked)]
 
@@ -138,14 +153,14 @@ def store_plan(deps: Deps, operation: str, request: AskingRequest, plan: Plan, s
     with deps.store.write() as connection:
         stored = run_progress.stored_cells(connection, [cell.cell_id for cell in (*plan.cells, *plan.possible)])
         already = sum(cell.cell_id in stored for cell in plan.cells)
-        kept = kept_cells(plan.spec, plan.cells)
+        kept = kept_cells(plan.spec, plan.cells) if plan.stopping is None else asked_about_pairs(plan.cells)
         cells: Sequence[PlannedCell] = minus_stored(plan.cells, stored - kept)
         known = None if request.request_key is None else run_records.run_with_key(connection, request.request_key)
         if known is not None:
             return _attach(connection, known, operation, plan, cells, budget)
         for run_id in run_records.runs_under_way(connection, audit):
-            left = beside_run(connection, run_id, plan.spec, cells)
-            if cells and not left:
+            left = _beside(connection, run_id, plan, cells, stored)
+            if _to_do(plan, cells, stored) and not _to_do(plan, left, stored):
                 return PlannedRun(run_id, already)  # the same work is under way: attach, do not pay twice
             cells = left
         pair_ids = {cell.pair_id for cell in cells}
@@ -166,7 +181,27 @@ def store_plan(deps: Deps, operation: str, request: AskingRequest, plan: Plan, s
             budget_json=budget_json(budget),
         )
         plan_pairs(connection, run_id, plan.pairs)
+        if plan.stopping is not None:
+            note(connection, run_id, plan.stopping, cells)
         return PlannedRun(run_id, already)
+
+
+def _beside(
+    connection: Connection, run_id: str, plan: Plan, cells: Sequence[PlannedCell], stored: set[str]
+) -> Sequence[PlannedCell]:
+    """The cells of a plan without those that are left to a run under way; of one that stops early with all that tell
+    how much is known.
+    """
+    left = beside_run(connection, run_id, plan.spec, cells)
+    if plan.stopping is None:
+        return left
+    beside = {cell.cell_id for cell in left} | stored
+    return [cell for cell in cells if cell.cell_id in beside]
+
+
+def _to_do(plan: Plan, cells: Sequence[PlannedCell], stored: set[str]) -> Sequence[PlannedCell]:
+    """What makes a plan one that is under way where that has all of it."""
+    return cells if plan.stopping is None else minus_stored(cells, stored)
 
 
 def _refuse_other_setups(connection: Connection, audit: str, plan: Plan) -> None:
@@ -200,7 +235,8 @@ def _refuse_unbounded(
     """Raises InvalidInput for a large plan to a paid gateway without a ceiling."""
     planned, estimated = most_paid_calls(connection, audit, plan.spec, plan.cast, cells)
     if planned > FREE_CALLS and budget.max_calls is None and budget.max_usd is None:
-        up_to = "about " if estimated else "up to " if plan.cast is not None or plan.possible else ""
+        fewer = plan.cast is not None or plan.possible or plan.stopping is not None
+        up_to = "about " if estimated else "up to " if fewer else ""
         given = f" ({OF_RUBRICS})" if estimated else ""
         goes_on = " A run that ends at its limit can be resumed." if estimated else ""
         raise InvalidInput(
@@ -225,7 +261,11 @@ def _attach(
     mine = run_records.cell_ids(connection, run_id)
     same = run.operation == operation and read_spec(run.request_json, run.run_id) == plan.spec
     expected = mine | following_cells(plan.spec, open_cells)
-    if not same or any(cell.cell_id not in expected for cell in open_cells):
+    if plan.stopping is not None:
+        whole = is_plan_of(connection, run_id, plan.stopping)
+    else:
+        whole = all(cell.cell_id in expected for cell in open_cells)
+    if not same or not whole:
         raise Conflict(
             f"This request_key belongs to run {run_id}, which has another plan. Use a new key, or leave it out."
         )

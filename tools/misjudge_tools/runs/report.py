@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
 from time import monotonic
+from typing import Any
 
 from sqlalchemy import Connection
 
@@ -22,7 +23,8 @@ from misjudge_tools.deps import Deps
 from misjudge_tools.results import ErrorSeen, RoleUse, RunReport, StageDone, VerdictShown
 from misjudge_tools.runs.cascade_report import cascade_report
 from misjudge_tools.runs.escalating import unasked
-from misjudge_tools.runs.spec import judges_named, read_spec, run_marks
+from misjudge_tools.runs.spec import RunSpec, judges_named, read_spec, run_marks
+from misjudge_tools.runs.stop_report import stopping_report
 
 OPEN_STATES = frozenset({"queued", "running"})
 RESUMABLE = frozenset({"lost", "failed", "cancelled", "queued"})
@@ -66,10 +68,17 @@ def _report(connection: Connection, run: RunRow) -> RunReport:
         failed=0 if working or ended else len(run_progress.failed_cells(connection, run.run_id)),
         errors=tuple(_error(group) for group in errors),
         cascade=cascade_report(connection, run, spec),
+        **_stopping(connection, run, spec),
         simulated=run_marks(spec) is not None,
         reason=None if ended else run.note if working else run.reason,
         next=None if ended else _next_step(run),
     )
+
+
+def _stopping(connection: Connection, run: RunRow, spec: RunSpec) -> dict[str, Any]:
+    """The fields of a report on adaptive stopping."""
+    found = stopping_report(connection, run, spec)
+    return {} if found is None else dict(found)
 
 
 def _use(use: RoleSpend) -> RoleUse:

@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError
 from misjudge_storage.errors import InvalidInput
 from misjudge_storage.types import Name, Value
 from misjudge_tools.judging.choice import JudgingSpec, label_of
-from misjudge_tools.requests import Orders
+from misjudge_tools.requests import Orders, Stop
 from misjudge_tools.results import MARK, MARK_EPISODES, marks
 
 
@@ -58,7 +58,7 @@ class RubricWork(Value):
 
 class RunSpec(Value):
     """The judges that a run asks, in which `orders` of a pair, and the rollouts that it makes before, or the rubrics
-    that are written and matched in it.
+    that are written and matched in it. `stop` says when enough is known, None: not before its end.
     """
 
     judges: tuple[JudgingSpec, ...] = ()
@@ -66,6 +66,7 @@ class RunSpec(Value):
     cascade: Cascade | None = None
     orders: Orders = "both"
     rubrics: RubricWork | None = None
+    stop: Stop | None = None
 
     @property
     def asked(self) -> tuple[JudgingSpec, ...]:

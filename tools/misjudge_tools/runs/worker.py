@@ -24,6 +24,7 @@ from misjudge_tools.gateway.clock import Clock, SystemClock
 from misjudge_tools.runs.escalating import unasked
 from misjudge_tools.runs.execution import TAKEN_OVER, Ended, Execution, Sitting, ledger_of
 from misjudge_tools.runs.run_session import RunSession
+from misjudge_tools.runs.stop_report import why_stopped
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -156,8 +157,9 @@ class Worker:
             before = run_progress.progress(connection, run_id)
             cells = run_progress.cells_by_judge(connection, run_id)
             follows = unasked(connection, run)
+            stopped = why_stopped(connection, run)
         if before.done == before.total and not follows:
-            return Ended("done", None)
+            return Ended("done", stopped)
         async with self._open_session(run) as session:
             replies = {judge_id: mine.asked for judge_id, mine in cells.items()}
             sitting = Sitting(run, active.lease, active.stop, before, replies, only_failed)

@@ -6,6 +6,10 @@ which says what a user of the reduced verdicts would see.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Literal
+
+from misjudge_tools.stats.anytime import TaskShares, confidence_sequence, mean_share
 from misjudge_tools.stats.rates import LEVEL, ClusterSums, Rate, Share, clustered_rate
 
 
@@ -19,10 +23,15 @@ class Misselection(Rate):
     """The single-call rate, with what must stand beside it.
 
     `all_pairs_rate` divides the wrongly decided pairs by all pairs whose gold is known, decidable and decided or not.
+
+    `interval` says what `low` and `high` are, those of `decided`, too: `fixed` is Wilson's, for a number of tasks that
+    was set beforehand; `anytime` is the confidence sequence of `stats.anytime`, for runs that stop by what they see.
+    With that `rate` is the mean over tasks of the task's share, which can differ from k/n.
     """
 
     decided: DecidedRate
     all_pairs_rate: Share | None
+    interval: Literal["fixed", "anytime"] = "fixed"
 
 
 def misselection(
@@ -40,6 +49,19 @@ def misselection(
         decided=decided_rate(decided, decidable, level),
         all_pairs_rate=decided.k / pairs if pairs else None,
     )
+
+
+def anytime(found: Misselection, calls: Sequence[TaskShares], decided: Sequence[TaskShares]) -> Misselection:
+    """The same of an audit that stopped by what it saw, by the tasks' shares of wrong calls and of wrong pairs."""
+    pairs = found.decided.model_copy(update=_anytime(decided))
+    return found.model_copy(update={**_anytime(calls), "decided": pairs, "interval": "anytime"})
+
+
+def _anytime(shares: Sequence[TaskShares]) -> dict[str, float | None]:
+    rate = mean_share(shares)
+    if rate is None:
+        return {"rate": None, "low": None, "high": None}
+    return {"rate": rate, **confidence_sequence(shares)._asdict()}
 
 
 def decided_rate(decided: ClusterSums, decidable: int, level: float = LEVEL) -> DecidedRate:

@@ -121,15 +121,15 @@ def score_interval(rate: float, variance: float, clusters: int, most: int, level
     The effective number of observations is the one that gives a binomial share this variance, at most
     `most`. At 0 and 1 no variance can be seen, and it is the number of clusters, as if the observations of
     a cluster always agreed. The critical value is Student's with clusters − 1 degrees of freedom (Korn and
-    Graubard, Survey Methodology 24, 1998); a single cluster says nothing of others, so it gives 0 to 1.
+    Graubard, Survey Methodology 24, 1998), which makes up for a variance that was estimated, so the normal one where
+    none was. A single cluster says nothing of others, so it gives 0 to 1.
     """
     if clusters < 2:
         return Interval(0.0, 1.0)
     spread = rate * (1 - rate)
     if spread == 0:
-        effective = float(clusters)
-    else:
-        effective = min(most, spread / variance) if variance > 0 else most
+        return wilson(rate * clusters, clusters, normal_quantile((1 + level) / 2))
+    effective = min(most, spread / variance) if variance > 0 else most
     return wilson(rate * effective, effective, student_t_quantile((1 + level) / 2, clusters - 1))
 
 

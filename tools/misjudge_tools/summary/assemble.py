@@ -6,11 +6,11 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
-from misjudge_storage.summary_values import Group, GroupCounts
 from misjudge_storage.types import Form, Value
 from misjudge_tools.stats.misselection import Misselection
 from misjudge_tools.stats.rates import NoData
 from misjudge_tools.summary import sections as make
+from misjudge_tools.summary.buckets import buckets_section
 from misjudge_tools.summary.deciding.agreement import agreement_section
 from misjudge_tools.summary.deciding.bias import bias_section
 from misjudge_tools.summary.deciding.checklist import checklist_section
@@ -31,9 +31,9 @@ from misjudge_tools.summary.panel_section import panel_reasons, panel_section
 from misjudge_tools.summary.probes import probes_of
 from misjudge_tools.summary.rubric_values import RubricsSection
 from misjudge_tools.summary.rubrics import rubrics_of
+from misjudge_tools.summary.stopping_facts import misselection_of
 from misjudge_tools.summary.values import (
     AgentOutcome,
-    Bucket,
     ConsistencySection,
     PairCounts,
     PanelSection,
@@ -110,7 +110,7 @@ def _pairs(of: Judged) -> PairCounts | NoData:
 
 
 def _misselection(of: Judged) -> Misselection | NoData:
-    return NO_PAIRS if of.group is None else make.misselection_section(of.group)
+    return NO_PAIRS if of.group is None else misselection_of(of, of.group)
 
 
 def _consistency(of: Judged) -> ConsistencySection | NoData:
@@ -137,21 +137,6 @@ def _unscored(of: Judged) -> dict[str, int]:
         for reason, number in of.counts.unscored.get(judge_id, {}).items():
             total[reason] = total.get(reason, 0) + number
     return dict(sorted(total.items()))
-
-
-def _buckets(of: Judged) -> tuple[Bucket, ...] | NoData:
-    pooled: dict[Group, GroupCounts] = {}
-    for gap, bucket in {(group.gap, group.bucket) for group in of.counts.buckets}:
-        some = {g: c for g, c in of.counts.buckets.items() if (g.gap, g.bucket) == (gap, bucket)}
-        found = of.pooled(some)
-        if found is not None:
-            pooled[Group("", None, gap, bucket)] = found
-    if not pooled:
-        return NoData(
-            why="No gap is known: it needs graded rewards (three values or more), the judge's scores, or near and wide "
-            "as declared by the pairing."
-        )
-    return make.bucket_sections(pooled)
 
 
 def _panel(of: Judged) -> PanelSection | NoData:
@@ -192,15 +177,15 @@ _TABLE: Mapping[str, _Section] = {
     "bias": _Section(bias_section),
     "conflicts": _Section(conflicts_section),
     **{form: _Section(partial(_scored, form)) for form in SATISFACTION_FORMS},
-    "three_way": _Section(three_way_section),
+    "three_way": _Section(three_way_section, of_all=True),
     "agents": _Section(_agents, of_all=True, once=AGENTS_ONCE),
     "ranking": _Section(ranking_section),
     "kappa": _Section(_kappa, of_all=True),
     "agreement": _Section(agreement_section, of_all=True),
-    "corrected": _Section(corrected_section),
+    "corrected": _Section(corrected_section, of_all=True),
     "drift": _Section(drift_section),
     "unscored": _Section(_unscored, of_all=True),
-    "buckets": _Section(_buckets, by_subset=True),
+    "buckets": _Section(buckets_section, by_subset=True),
     "panel": _Section(_panel, by_subset=True, of_all=True),
     "probes": _Section(_probes),
     "rubrics": _Section(_rubrics, of_all=True),
@@ -231,7 +216,7 @@ def _made(section: _Section, of: Judged) -> Made:
         return SEVERAL if of.counts.judges else NO_JUDGE
     if of.subset is not None and not section.by_subset:
         return WHOLE_ONLY
-    return section.once if of.beside and section.once is not None else section.make(of)
+    return section.once if of.beside and section.once is not None else of.once(section.make)
 
 
 def _say_more(of: Judged, made: Mapping[str, Any], say: _Reasons) -> None:

@@ -7,13 +7,33 @@ from functools import cached_property
 
 from sqlalchemy import Connection
 
-from misjudge_storage import asked_records, episode_records, judging_records, probe_records, provenance_records
+from misjudge_storage import (
+    asked_records,
+    drift_counts,
+    episode_records,
+    judging_records,
+    probe_records,
+    provenance_records,
+    stopping_records,
+)
 from misjudge_storage import summary_records as records
+from misjudge_storage.agent_gates import AgentGate, scored_agents, winning_agents
+from misjudge_storage.agreement_counts import has_labels
 from misjudge_storage.asked_records import AskedModels
+from misjudge_storage.bias_counts import BiasCounts, bias_counts
+from misjudge_storage.checklist_counts import ReleaseFacts, release_facts
+from misjudge_storage.conflict_rows import ConflictCounts, conflict_counts
+from misjudge_storage.correction_counts import has_human_labels
+from misjudge_storage.cost_counts import CallGroup, Session, call_groups, dearest_sessions, uses_of
 from misjudge_storage.episode_records import AgentEpisodes
+from misjudge_storage.family_picks import JudgeModel, judge_models, set_families, side_models
+from misjudge_storage.gap_counts import GapOf, GapSums, gap_sums
+from misjudge_storage.missing_counts import MissingReplies, missing_replies
+from misjudge_storage.policy_counts import PairCosts, PolicyCounts, pair_costs, policy_counts
 from misjudge_storage.probe_records import ProbedJudge
+from misjudge_storage.slice_counts import SliceCounts, slice_counts
+from misjudge_storage.stopping_records import TaskCount
 from misjudge_storage.summary_values import (
-    AgentMeans,
     AgentSatisfaction,
     Group,
     GroupCounts,
@@ -29,29 +49,56 @@ from misjudge_storage.summary_values import (
     UnfinishedRun,
     Use,
 )
+from misjudge_tools.interchange.bill import Bill
 from misjudge_tools.requests import SummarizeRequest
+from misjudge_tools.stats.policies import MARGINS, margin_step
+from misjudge_tools.summary.agreement_reading import AgreementCounts, read_agreement, set_aside
+from misjudge_tools.summary.correction_reading import CorrectionCounts, read_checked, read_wins
+from misjudge_tools.summary.model_families import known_families
 from misjudge_tools.summary.panel_counts import PanelCounts, panel_judges, read_panel
 from misjudge_tools.summary.rubric_reading import RubricCounts, read_rubrics
+
+MOST_VALUES = 12
+"""Values of a dimension that are slices; the others are only counted."""
 
 
 class AuditCounts:
     """The counts of one audit by name, each read when it is first asked for, over a connection that stays open.
 
-    `question` is what was asked of it: sections read from it what else they need. Raises NotFound for an unknown audit,
-    here already.
+    `question` is what was asked of it: sections read from it what else they need. `families` are those that are stated
+    of models (see `kinship.stated_families`), `bill` what a provider's bill says, where one was given. Raises NotFound
+    for an unknown audit, here already.
     """
 
-    def __init__(self, connection: Connection, question: SummarizeRequest) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        question: SummarizeRequest,
+        families: Mapping[str, str] | None = None,
+        bill: Bill | None = None,
+    ) -> None:
         self.connection = connection
         self.question = question
+        self.families = families or {}
+        self.bill = bill
         self.audit = question.audit
         self.audit_id = judging_records.read_audit(connection, question.audit).audit_id
 
     @cached_property
     def reduced(self) -> Connection:
-        """The connection, with the audit reduced in it (see `summary_records.reduce_audit`)."""
+        """The connection, with the audit reduced in it (see `summary_records.reduce_audit`), and the baseline before it
+        where one is named.
+        """
+        if self.baseline_id is not None and self.baseline_id != self.audit_id:
+            drift_counts.hold_baseline(self.connection, self.baseline_id)
         records.reduce_audit(self.connection, self.audit_id)
         return self.connection
+
+    @cached_property
+    def baseline_id(self) -> str | None:
+        """The audit to compare with, None where none is named. Raises NotFound."""
+        named = self.question.baseline
+        return None if named is None else judging_records.read_audit(self.connection, named).audit_id
 
     @cached_property
     def judges(self) -> Sequence[JudgeFacts]:
@@ -74,8 +121,53 @@ class AuditCounts:
         return records.has_graded_rewards(self.connection, self.audit_id)
 
     @cached_property
+    def gaps(self) -> Mapping[GapOf, GapSums]:
+        return gap_sums(self.reduced, graded_rewards=self.graded_rewards)
+
+    @cached_property
+    def slices(self) -> Sequence[SliceCounts]:
+        return slice_counts(self.reduced, MOST_VALUES)
+
+    @cached_property
     def unscored(self) -> Mapping[str, Mapping[str, int]]:
         return records.unscored_reasons(self.connection, self.audit_id)
+
+    @cached_property
+    def release(self) -> ReleaseFacts:
+        return release_facts(self.connection, self.audit_id)
+
+    @cached_property
+    def missing(self) -> Sequence[MissingReplies]:
+        return missing_replies(self.reduced)
+
+    @cached_property
+    def policies(self) -> Mapping[str, PolicyCounts]:
+        """Judge id → its pairs by rule, of all judges of pairs."""
+        steps = {one.judge_id: margin_step(one.low, one.high) for one in self.judges if one.form == "pairwise"}
+        return policy_counts(self.reduced, {judge: step for judge, step in steps.items() if step}, MARGINS)
+
+    @cached_property
+    def pair_costs(self) -> Mapping[str | None, PairCosts]:
+        return pair_costs(self.connection, self.audit_id)
+
+    @cached_property
+    def bias(self) -> BiasCounts:
+        return bias_counts(self.reduced, self.audit_id)
+
+    @cached_property
+    def judge_models(self) -> Sequence[JudgeModel]:
+        return judge_models(self.connection, self.audit_id)
+
+    @cached_property
+    def with_families(self) -> Connection:
+        """The connection, with the pairs that `bias` reads and the families of their models in it."""
+        if self.bias.picks:
+            set_families(self.connection, known_families(side_models(self.connection), self.families))
+        return self.connection
+
+    @cached_property
+    def conflicts(self) -> Mapping[str, ConflictCounts]:
+        return conflict_counts(self.reduced)
 
     @cached_property
     def scores(self) -> Sequence[ScoreCount]:
@@ -94,12 +186,12 @@ class AuditCounts:
         return records.agent_satisfaction(self.connection, self.audit_id)
 
     @cached_property
-    def agent_scores(self) -> Sequence[AgentMeans]:
-        return records.agent_scores(self.connection, self.audit_id)
+    def agent_scores(self) -> Sequence[AgentGate]:
+        return scored_agents(self.connection, self.audit_id)
 
     @cached_property
-    def agent_wins(self) -> Sequence[AgentMeans]:
-        return records.agent_wins(self.reduced, self.audit_id)
+    def agent_wins(self) -> Sequence[AgentGate]:
+        return winning_agents(self.reduced, self.audit_id)
 
     @cached_property
     def trials(self) -> Sequence[TrialCount]:
@@ -110,8 +202,36 @@ class AuditCounts:
         return records.label_counts(self.reduced, self.audit_id)
 
     @cached_property
+    def agreement(self) -> AgreementCounts | None:
+        """None where nothing can have been labelled or scored twice."""
+        forms = [judge.form for judge in self.judged]
+        if len(set(forms)) == len(forms) and not has_labels(self.connection, self.audit_id):
+            return None
+        aside = set_aside([judge for judge in self.judged if judge.form == "pairwise"], self.question.panel)
+        return read_agreement(self.reduced, self.audit_id, self.judged, aside)
+
+    @cached_property
+    def human_labels(self) -> bool:
+        return has_human_labels(self.connection, self.audit_id)
+
+    @cached_property
+    def checked_episodes(self) -> CorrectionCounts | None:
+        return read_checked(self.connection, self.audit_id)
+
+    def wins(self, judge_id: str) -> CorrectionCounts:
+        return read_wins(self.reduced, self.audit_id, judge_id)
+
+    @cached_property
+    def calls(self) -> Sequence[CallGroup]:
+        return call_groups(self.connection, self.audit_id)
+
+    @cached_property
+    def dearest(self) -> Sequence[Session]:
+        return dearest_sessions(self.connection, self.audit_id)
+
+    @cached_property
     def uses(self) -> Sequence[Use]:
-        return records.uses(self.connection, self.audit_id)
+        return uses_of(self.calls)
 
     @cached_property
     def stated_tokens(self) -> StatedTokens:
@@ -147,6 +267,16 @@ class AuditCounts:
     @cached_property
     def rubrics(self) -> RubricCounts | None:
         return read_rubrics(self.reduced, self.audit_id)
+
+    @cached_property
+    def adaptive(self) -> Sequence[str]:
+        """The runs that were to stop early, the latest first; with any, intervals are those of `stats.anytime`."""
+        return stopping_records.stopping_runs(self.connection, self.audit_id)
+
+    @cached_property
+    def task_shares(self) -> Mapping[str, Mapping[Group, Sequence[TaskCount]]]:
+        """Measure → tasks by what it came to in them."""
+        return {name: stopping_records.task_counts(self.reduced, name) for name in ("wrong_calls", "wrong_pairs")}
 
     @cached_property
     def simulated_episodes(self) -> bool:

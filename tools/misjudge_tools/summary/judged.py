@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from misjudge_storage.summary_values import Group, GroupCounts, JudgeFacts, Use
 from misjudge_storage.types import Form
 from misjudge_tools.summary.counts import AuditCounts, added
+
+T = TypeVar("T")
 
 SATISFACTION_FORMS: tuple[Form, ...] = ("satisfaction", "gate", "proxy", "rubric")
 """The forms that score one trajectory. The first one that is there says whether an agent's episodes satisfied."""
@@ -70,15 +72,28 @@ class Judged:
 
     @cached_property
     def uses(self) -> Sequence[Use]:
-        """Its calls; those of nobody in particular are of a judge that is alone."""
-        if self.entry is None:
-            return self.counts.uses
-        return [use for use in self.counts.uses if use.judge_id in self.ids or (self.alone and use.judge_id is None)]
+        """Its calls."""
+        return [use for use in self.counts.uses if self.owns(use.judge_id)]
+
+    def owns(self, judge_id: str | None) -> bool:
+        """Whether calls of this judge are its own; those of nobody in particular are of a judge that is alone."""
+        return self.entry is None or judge_id in self.ids or (self.alone and judge_id is None)
 
     @cached_property
     def group(self) -> GroupCounts | None:
         """The counts of its pairs, None where it judged none."""
         return self.pooled(self.counts.groups)
+
+    @cached_property
+    def _made(self) -> dict[Callable[[Judged], Any], Any]:
+        return {}
+
+    def once(self, make: Callable[[Judged], T]) -> T:
+        """What this makes of it, made the first time only: sections read each other."""
+        if make not in self._made:
+            self._made[make] = make(self)
+        found: T = self._made[make]
+        return found
 
     def pooled(self, groups: Mapping[Group, GroupCounts]) -> GroupCounts | None:
         """Those of these counts that are of the judge and the subset, together; None where there are none."""

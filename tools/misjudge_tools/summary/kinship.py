@@ -30,7 +30,7 @@ def asked_now(judges: Sequence[JudgingSpec], user: ModelChoice | None = None) ->
 
 def shared_warnings(asked: AskedModels, stated: Mapping[str, str]) -> tuple[str, ...]:
     """What to know before believing judges that agree, or one that likes what the simulated user wrote."""
-    found = list(dict.fromkeys((*_among_judges(asked, stated), *_with_users(asked, stated))))
+    found = list(dict.fromkeys((*_among_judges(asked, stated), *shared_with_users(asked, stated))))
     more = len(found) - MOST_WARNINGS
     rest = [f"{more} more groups share a model or a family."] if more > 1 else found[MOST_WARNINGS:]
     return (*found[:MOST_WARNINGS], *rest)
@@ -47,7 +47,8 @@ def _among_judges(asked: AskedModels, stated: Mapping[str, str]) -> Iterator[str
             yield f"{who} {what}: they may err together, so their agreement proves little."
 
 
-def _with_users(asked: AskedModels, stated: Mapping[str, str]) -> Iterator[str]:
+def shared_with_users(asked: AskedModels, stated: Mapping[str, str]) -> Iterator[str]:
+    """Judges that are of the family of the simulated user, in sentences."""
     users: dict[str, list[str]] = {}
     for model in asked.users:
         users.setdefault(_family(model, stated), []).append(model)

@@ -8,7 +8,6 @@ from typing import TypeVar
 from misjudge_storage.episode_records import AgentEpisodes
 from misjudge_storage.summary_records import BUCKET_CUTS
 from misjudge_storage.summary_values import (
-    AgentMeans,
     AgentSatisfaction,
     Group,
     GroupCounts,
@@ -27,7 +26,6 @@ from misjudge_tools.results import LIMIT_REACHED
 from misjudge_tools.stats.agreement import Labels, cohen_kappa
 from misjudge_tools.stats.consistency import ConsistencySums, consistency
 from misjudge_tools.stats.misselection import Misselection, misselection
-from misjudge_tools.stats.ranking import AgentScore, ranking
 from misjudge_tools.stats.rates import NONE, ClusterSums, NoData, Tally, clustered_rate
 from misjudge_tools.stats.satisfaction import ScoreOutcomes, satisfaction_gap
 from misjudge_tools.stats.trials import PassHat, TaskTrials, pass_hat_k
@@ -35,10 +33,8 @@ from misjudge_tools.summary.values import (
     AgentOutcome,
     Bucket,
     ConsistencySection,
-    CostSection,
     PairCounts,
     ProvenanceSection,
-    RankingSection,
     RoleTokens,
     SatisfactionSection,
     TokenSection,
@@ -178,25 +174,6 @@ def _agent_outcome(one: AgentEpisodes, satisfaction: AgentSatisfaction | None, f
     )
 
 
-def ranking_section(
-    scored: JudgeFacts | None, scores: Sequence[AgentMeans], paired: JudgeFacts | None, wins: Sequence[AgentMeans]
-) -> RankingSection | NoData:
-    """Does the gate rank agents as their rewards do: by mean score where there is one, else by pairs won."""
-    rows = [row for row in scores if scored is not None and row.judge_id == scored.judge_id]
-    by_score = bool(rows)
-    if not by_score:
-        rows = [row for row in wins if paired is not None and row.judge_id == paired.judge_id]
-    agents = [AgentScore(row.agent, row.reward, row.gate, row.order_rank, row.base_model) for row in rows]
-    lower = by_score and scored is not None and scored.better == "lower"
-    found = ranking(agents, gate_better="lower" if lower else "higher")
-    if isinstance(found, NoData):
-        return found
-    if not by_score:
-        return RankingSection(**found.model_dump(), gate="win share")
-    gated = scored is not None and scored.form == "gate"
-    return RankingSection(**found.model_dump(), gate="mean gate score" if gated else "mean score")
-
-
 def pass_hat_by_agent(trials: Sequence[TrialCount]) -> dict[str, dict[str, PassHat]]:
     """Agent → k → pass^k, for agents with repeated trials."""
     agents: dict[str, dict[TaskTrials, int]] = {}
@@ -307,21 +284,6 @@ def token_section(uses: Sequence[Use], stated: StatedTokens | None) -> TokenSect
     if not by_role and known is None:
         return NoData(why="No call is logged and no episode states its tokens.")
     return TokenSection(by_role=by_role, stated_by_source=known)
-
-
-def cost_section(uses: Sequence[Use]) -> CostSection | NoData:
-    """USD by role."""
-    if not uses:
-        return NoData(why="No call is logged.")
-    by_role: dict[str, float | None] = {}
-    unpriced: dict[str, int] = {}
-    sources: dict[str, set[str]] = {}
-    for use in uses:
-        by_role[use.role] = _plus(use.cost, by_role.get(use.role))
-        unpriced[use.role] = unpriced.get(use.role, 0) + use.without_price
-        sources.setdefault(use.role, set()).update([use.price_source] if use.price_source else [])
-    named = {role: tuple(sorted(found)) for role, found in sources.items()}
-    return CostSection(by_role=by_role, calls_without_price=unpriced, price_sources=named)
 
 
 def _plus(a: N | None, b: N | None) -> N | None:

@@ -14,7 +14,6 @@ from misjudge_storage.types import Form, Value
 from misjudge_tools.stats.misselection import DecidedRate, Misselection
 from misjudge_tools.stats.panels import PanelOutcome
 from misjudge_tools.stats.probes import Effect, ProbeRow
-from misjudge_tools.stats.ranking import Disagreement
 from misjudge_tools.stats.rates import Rate
 from misjudge_tools.stats.trials import PassHat
 from misjudge_tools.summary.deciding.agreement_values import AgreementSection
@@ -22,11 +21,13 @@ from misjudge_tools.summary.deciding.bias_values import BiasSection
 from misjudge_tools.summary.deciding.checklist_values import ChecklistSection
 from misjudge_tools.summary.deciding.conflicts_values import ConflictsSection
 from misjudge_tools.summary.deciding.corrected_values import CorrectedSection
+from misjudge_tools.summary.deciding.cost_values import CostSection
 from misjudge_tools.summary.deciding.drift_values import DriftSection
 from misjudge_tools.summary.deciding.gaps_values import GapsSection
 from misjudge_tools.summary.deciding.headline_values import HeadlineSection
 from misjudge_tools.summary.deciding.policies_values import PoliciesSection
 from misjudge_tools.summary.deciding.power_values import PowerSection
+from misjudge_tools.summary.deciding.ranking_values import RankingSection
 from misjudge_tools.summary.deciding.recommendations_values import RecommendationsSection
 from misjudge_tools.summary.deciding.slices_values import SlicesSection
 from misjudge_tools.summary.deciding.three_way_values import ThreeWaySection
@@ -145,24 +146,6 @@ class AgentOutcome(Value):
     trouble: str | None = None
 
 
-class RankingSection(Value):
-    """Agent pairs, never to be set beside item-level rates; see `stats.ranking`.
-
-    `gate` says what ranks the agents: their mean score (of the form gate, else of satisfaction), or the share of
-    decided pairs they won.
-    """
-
-    spearman: float | None
-    near: Disagreement
-    wide: Disagreement
-    agents: int
-    gate: Literal["mean gate score", "mean score", "win share"]
-    against: Literal["order_rank", "reward"]
-    cut: float
-    reward_ties: int
-    gate_ties: int
-
-
 class Bucket(Value):
     """Pairs of one range of one gap. `judge_score` gaps come from the judge's own scores: circular."""
 
@@ -242,14 +225,6 @@ class TokenSection(Value):
 
     by_role: dict[str, RoleTokens]
     stated_by_source: dict[str, int | None] | None
-
-
-class CostSection(Value):
-    """USD by role; None where no call of the role has a price, never 0 for an unknown one."""
-
-    by_role: dict[str, float | None]
-    calls_without_price: dict[str, int]
-    price_sources: dict[str, tuple[str, ...]]
 
 
 class ProvenanceSection(Value):

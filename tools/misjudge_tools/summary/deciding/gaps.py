@@ -2,11 +2,134 @@
 
 from __future__ import annotations
 
-from misjudge_tools.stats.rates import NoData
-from misjudge_tools.summary.deciding.gaps_values import GapsSection
+from collections.abc import Iterator, Mapping
+from typing import Literal, NamedTuple, get_args
+
+from misjudge_storage.gap_counts import GapOf, GapSums, gap_tasks
+from misjudge_storage.summary_records import BUCKET_CUTS
+from misjudge_tools.stats.gaps import CrossSums, JointSums, JointTally, difference, score_p
+from misjudge_tools.stats.power import ALPHA, smallest_difference
+from misjudge_tools.stats.rates import ClusterSums, NoData, clustered_rate
+from misjudge_tools.stats.task_permutation import moved, task_permutation
+from misjudge_tools.summary.deciding.gaps_values import Gap, GapDifference, GapsSection
 from misjudge_tools.summary.judged import Judged
+from misjudge_tools.summary.sections import ABILITY_RANGES
+
+MOST_MOVED = 500
+"""Tasks that are moved at most in a permutation (`task_permutation.moved`); with more, the score test stands alone."""
+NO_GAP = NoData(
+    why="No gap can be compared: it takes decidable pairs of agents that are near and of agents that are wide apart "
+    "(ability_bucket or reward_gap with gap_source=ability), graded rewards, or scores of the judge."
+)
+MISSING: Mapping[Gap, str] = {
+    "ability": "There are no decidable pairs of both near and wide agents. Declare ability_bucket when pairing, or "
+    "import reward_gap with gap_source=ability.",
+    "reward": "There are no decidable pairs with both small and large reward gaps, or rewards take fewer than three "
+    "values. Import graded rewards.",
+    "judge_score": "There are no decidable pairs with both small and large gaps of the judge's scores. Ask a judge "
+    "that gives scores to both sides.",
+}
+ONE_TASK = (
+    "The near pairs or the others are of a single task, which says nothing of other tasks: no interval and no test. "
+    "Judge pairs of more tasks."
+)
+CIRCULAR = (
+    "Circular: the gap is that of the judge's own scores, so it says where the judge is unsure, not what is hard."
+)
+DECLARED = (
+    "Near and wide are as declared with the pairs. No standard error of the gaps is stored, so which pairs lie too "
+    "close to the cut to be sorted is not known."
+)
+OWN_REWARDS = (
+    "The gap is that of the two episodes' own rewards. They have no standard error, so which pairs lie too close to "
+    "the cut is not known."
+)
+ABOUT: Mapping[Gap, str] = {"ability": DECLARED, "reward": OWN_REWARDS, "judge_score": CIRCULAR}
+TOO_EASY = (
+    "Check whether tasks are too easy or too hard to tell sides apart: {wrong} of {calls} calls are wrong, and in "
+    "{alike} of {known} pairs of known gold both sides did equally well."
+)
+TOO_COARSE = "Check whether rewards are too coarse to tell near from wide{binary}."
+BINARY = ": they take fewer than three values"
+NAMES_SEEN = "Check whether the judge saw names of agents or models, which it may go by whatever the gap."
+
+
+class _Tested(NamedTuple):
+    p: float | None
+    test: Literal["enumerated", "permuted", "score"] | None
 
 
 def gaps_section(of: Judged) -> GapsSection | NoData:
     """Is the judge worse where the sides are near: near minus wide, for each gap."""
-    return NoData(why="Nothing is counted yet.")
+    rows = [_row(of, gap, sums) for gap, sums in _by_gap(of)]
+    if not rows:
+        return NO_GAP
+    seen = {row.gap for row in rows}
+    return GapsSection(rows=tuple(rows), why={gap: why for gap, why in MISSING.items() if gap not in seen})
+
+
+def joint(sums: GapSums) -> JointSums:
+    """The sums of near pairs and all farther ones."""
+    return JointSums(ClusterSums(*sums.near), ClusterSums(*sums.far), CrossSums(*sums.cross))
+
+
+def _by_gap(of: Judged) -> Iterator[tuple[Gap, GapSums]]:
+    gaps: tuple[Gap, ...] = get_args(Gap)
+    for gap in gaps:
+        sums = None if of.paired is None else of.counts.gaps.get(GapOf(of.paired.judge_id, gap))
+        if sums is not None:
+            yield gap, sums
+
+
+def _row(of: Judged, gap: Gap, sums: GapSums) -> GapDifference:
+    both = joint(sums)
+    tested = _tested(of, gap, both)
+    worse = tested.p is not None and tested.p <= ALPHA
+    (near_bucket, near_range), *farther = (ABILITY_RANGES if gap == "ability" else BUCKET_CUTS).items()
+    return GapDifference(
+        gap=gap,
+        circular=gap == "judge_score",
+        near_bucket=near_bucket,
+        near_range=near_range,
+        far_buckets=tuple(bucket for bucket, _ in farther),
+        near=clustered_rate(both.first),
+        far=clustered_rate(both.second),
+        near_pairs=sums.near_pairs,
+        far_pairs=sums.far_pairs,
+        tasks=both.clusters,
+        tasks_with_both=both.cross.both,
+        difference=difference(both, tested.p),
+        test=tested.test,
+        near_is_worse=worse,
+        smallest_seen=None if worse else smallest_difference(both, sides=1),
+        notes=(ABOUT[gap], *(() if worse else _to_check(of, gap, both))),
+        why=ONE_TASK if tested.p is None else None,
+    )
+
+
+def _tested(of: Judged, gap: Gap, both: JointSums) -> _Tested:
+    """The p-value of near not being worse."""
+    tails = score_p(both)
+    if tails is None or of.paired is None:
+        return _Tested(None, None)
+    if moved(both) > MOST_MOVED:
+        return _Tested(tails.more, "score")
+    rows = gap_tasks(of.counts.reduced, GapOf(of.paired.judge_id, gap))
+    permuted = task_permutation(JointTally(*row[:4]) for row in rows for _ in range(row.tasks))
+    # Where a bucket has hardly an error, permuting shows next to no variance.
+    return _Tested(max(permuted.p, tails.more), permuted.how)
+
+
+def _to_check(of: Judged, gap: Gap, both: JointSums) -> Iterator[str]:
+    """Why near pairs may not look worse."""
+    group = of.group
+    if group is not None:
+        yield TOO_EASY.format(
+            wrong=both.first.k + both.second.k,
+            calls=both.first.n + both.second.n,
+            alike=group.gold_tie,
+            known=group.pairs - group.gold_unknown,
+        )
+    if gap != "judge_score":
+        yield TOO_COARSE.format(binary="" if of.counts.graded_rewards else BINARY)
+    yield NAMES_SEEN

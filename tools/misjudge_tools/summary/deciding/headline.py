@@ -1,12 +1,122 @@
-"""The section `headline`."""
+"""The section `headline`: what the audit comes to, in plain words first."""
 
 from __future__ import annotations
 
-from misjudge_tools.stats.rates import NoData
-from misjudge_tools.summary.deciding.headline_values import HeadlineSection
+from typing import NamedTuple
+
+from misjudge_storage.summary_values import GroupCounts
+from misjudge_tools.stats.misselection import Misselection
+from misjudge_tools.stats.policies import LIMIT, Region
+from misjudge_tools.stats.rates import ClusterSums, NoData, clustered_rate
+from misjudge_tools.summary import sections as make
+from misjudge_tools.summary.buckets import buckets_section
+from misjudge_tools.summary.constant_answers import constant_answer
+from misjudge_tools.summary.deciding.gaps import gaps_section
+from misjudge_tools.summary.deciding.headline_values import HeadlineSection, WorstCase
+from misjudge_tools.summary.deciding.missing_arms import missing_arms
+from misjudge_tools.summary.deciding.policies import policies_section
+from misjudge_tools.summary.deciding.power import power_section
+from misjudge_tools.summary.deciding.verdict import Findings, verdict
 from misjudge_tools.summary.judged import Judged
+
+NO_PAIRS = NoData(why="This judge judged no pair. Judge pairs (form=pairwise), or import verdicts.")
+ASYMMETRIC = 0.05
+"""Adjusted p-value from which on replies are said to be missing more often in one arm."""
 
 
 def headline_section(of: Judged) -> HeadlineSection | NoData:
-    """The verdict in plain words, and the numbers that carry it."""
-    return NoData(why="Nothing is counted yet.")
+    """The verdict, and the numbers that carry it."""
+    if of.group is None:
+        return NO_PAIRS
+    found = findings(of, of.group)
+    said = verdict(found, of.counts.question.language)
+    missing = missing_arms(of.counts.missing, of.paired.judge_id, of.group) if of.paired else ()
+    return HeadlineSection(
+        grade=said.grade,
+        verdict=said.sentences,
+        would_change=said.would_change,
+        limit=found.limit,
+        misselection=found.overall,
+        near=found.near,
+        wide=found.wide,
+        gap=found.gap,
+        worst_case=worst_case(of.group),
+        ends={name: getattr(of.group, name) for name in ("decidable", "tie", "inconsistent", "weak", "unscored")},
+        unscored=dict(of.counts.unscored.get(of.paired.judge_id, {})) if of.paired else {},
+        missing=missing,
+        asymmetric=tuple(one.arm for one in missing if one.p_adjusted is not None and one.p_adjusted < ASYMMETRIC),
+    )
+
+
+def findings(of: Judged, group: GroupCounts) -> Findings:
+    """What the verdict rests on."""
+    wrong = make.misselection_section(group)
+    steady = make.consistency_section(group)
+    gap = _by_gap(of)
+    return Findings(
+        overall=None if isinstance(wrong, NoData) else wrong,
+        near=gap.near,
+        wide=gap.wide,
+        gap=gap.name,
+        constant=constant_answer(steady),
+        undecided=clustered_rate(ClusterSums(*group.measures["undecided"])),
+        flips=steady.intervals["flip_rate"],
+        region=_region(of),
+        smallest_gap=_smallest_gap(of, gap.name),
+        still_needed=_still_needed(of),
+        limit=LIMIT,
+    )
+
+
+def worst_case(group: GroupCounts) -> WorstCase | None:
+    """What the undecided pairs could make of the share of misselected ones; None where no pair is decidable."""
+    if not group.decidable:
+        return None
+    decided = group.measures["wrong_pairs"]
+    undecided = group.decidable - decided.n
+    return WorstCase(
+        n=group.decidable,
+        undecided=undecided,
+        at_best=decided.k / group.decidable,
+        at_worst=(decided.k + undecided) / group.decidable,
+    )
+
+
+def _region(of: Judged) -> Region | None:
+    """Where the judge may be trusted, None where that was not tested: rules are of all its tasks."""
+    policies = None if of.subset is not None else of.once(policies_section)
+    return None if policies is None or isinstance(policies, NoData) else policies.region
+
+
+def _smallest_gap(of: Judged, gap: str | None) -> float | None:
+    """The difference between near and wide pairs that would have shown, where none is seen."""
+    gaps = None if of.subset is not None else of.once(gaps_section)
+    rows = () if gaps is None or isinstance(gaps, NoData) else gaps.rows
+    return next((row.smallest_seen for row in rows if row.gap == gap and not row.near_is_worse), None)
+
+
+def _still_needed(of: Judged) -> int | None:
+    """Decidable pairs beyond those here that 80 % of audits like this need to tell on which side of the limit it is."""
+    power = None if of.subset is not None else of.once(power_section)
+    if power is None or isinstance(power, NoData):
+        return None
+    needed = power.to_show_under or power.to_show_over
+    return None if needed is None else max(0, needed.decidable - power.decidable)
+
+
+class _ByGap(NamedTuple):
+    """Misselection of near and wide pairs, by the gap of this name."""
+
+    near: Misselection | None = None
+    wide: Misselection | None = None
+    name: str | None = None
+
+
+def _by_gap(of: Judged) -> _ByGap:
+    """By the first gap that has near pairs: ability, else reward. That of the judge's own scores is circular."""
+    buckets = of.once(buckets_section)
+    rows = {} if isinstance(buckets, NoData) else {(row.gap, row.bucket): row.misselection for row in buckets}
+    for name in ("ability", "reward"):
+        if (name, "near") in rows:
+            return _ByGap(rows[name, "near"], rows.get((name, "wide")), name)
+    return _ByGap()

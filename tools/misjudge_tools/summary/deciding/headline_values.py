@@ -2,8 +2,61 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from misjudge_storage.types import Value
+from misjudge_tools.stats.misselection import Misselection
+from misjudge_tools.stats.rates import Count, Share
+
+Grade = Literal["do_not_use", "not_near", "usable", "undecided", "no_gold"]
+"""`do_not_use`: wrong too often; `not_near`: on near pairs; `usable`: under the limit; `undecided`: too few pairs to
+say; `no_gold`: nothing says which side was better.
+"""
+
+
+class WorstCase(Value):
+    """The share of the `n` decidable pairs that would be misselected if every undecided one were right (`at_best`), or
+    wrong (`at_worst`). A tie, an inconsistent and an unscored pair are undecided.
+    """
+
+    n: Count
+    undecided: Count
+    at_best: Share
+    at_worst: Share
+
+
+class MissingArm(Value):
+    """Calls that could not be read, of the `calls` in one order (`order AB`, A shown first) or with one agent.
+
+    `p_adjusted` is that of no difference between this arm and the others, after Benjamini-Hochberg; None where it
+    cannot be told.
+    """
+
+    arm: str
+    calls: Count
+    unscored: Count
+    share: Share
+    p_adjusted: Share | None = None
 
 
 class HeadlineSection(Value):
-    """The verdict in plain words, and the numbers that carry it."""
+    """What the audit comes to. The first sentence of `verdict` says whether the judge may be used, `would_change` what
+    would change that. `limit` is the share of misselected that a usable judge stays under.
+
+    `ends` are decidable pairs by how they ended. `missing` holds the arms, `asymmetric` those whose replies are missing
+    more often than others: what is left is then no fair sample.
+    """
+
+    grade: Grade
+    verdict: tuple[str, ...]
+    would_change: tuple[str, ...]
+    limit: Share
+    misselection: Misselection | None
+    near: Misselection | None = None
+    wide: Misselection | None = None
+    gap: str | None = None
+    worst_case: WorstCase | None = None
+    ends: dict[str, Count]
+    unscored: dict[str, Count]
+    missing: tuple[MissingArm, ...] = ()
+    asymmetric: tuple[str, ...] = ()

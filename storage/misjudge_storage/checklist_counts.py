@@ -1,0 +1,79 @@
+"""What a release checklist asks of an audit, counted."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sqlalchemy import Connection, text
+
+
+class ReleaseFacts(NamedTuple):
+    """Of an audit: its `tasks`, those `with_criteria` for success; its `verdicts`, those `with_log` of their call; its
+    `judges`, those `with_version` (a model and a prompt's hash); pairs and episodes labelled `by_people`, and pairs
+    that two people or more labelled (`twice`); the models that played `users`; its `sessions`, and those of which
+    satisfaction, a person's word and another source's on success are known (`three`).
+    """
+
+    tasks: int
+    with_criteria: int
+    verdicts: int
+    with_log: int
+    judges: int
+    with_version: int
+    by_people: int
+    twice: int
+    users: int
+    sessions: int
+    three: int
+
+
+def release_facts(connection: Connection, audit_id: str) -> ReleaseFacts:
+    """The counts of this audit."""
+
+    def row(query: str) -> tuple[int, ...]:
+        return tuple(int(value or 0) for value in connection.execute(text(query), {"audit": audit_id}).one())
+
+    tasks = row("SELECT COUNT(*), COUNT(NULLIF(success_criteria, '')) FROM tasks WHERE audit_id = :audit")
+    verdicts = row("SELECT COUNT(*), COUNT(log_id) FROM verdicts WHERE audit_id = :audit")
+    judges = row("""
+        SELECT COUNT(*), COUNT(CASE WHEN model <> '' AND prompt_hash <> '' THEN 1 END) FROM judges
+        WHERE audit_id = :audit AND form NOT LIKE 'rubric_%'
+    """)
+    people = row("""
+        SELECT COUNT(*), COUNT(CASE WHEN labellers > 1 THEN 1 END) FROM (
+            SELECT COUNT(DISTINCT labeller) AS labellers FROM gold_labels
+            WHERE audit_id = :audit AND source = 'human' GROUP BY pair_id
+        ) AS pairs
+    """)
+    episodes = row("""
+        SELECT COUNT(DISTINCT trajectory_id) FROM checks
+        WHERE audit_id = :audit AND source = 'human' AND scope = 'outcome'
+    """)
+    users = row("""
+        SELECT COUNT(*) FROM (
+            SELECT model FROM judge_logs WHERE audit_id = :audit AND role = 'user_sim' GROUP BY model
+        ) AS models
+    """)
+    sessions = row("SELECT COUNT(*) FROM trajectories WHERE audit_id = :audit")
+    three = row("""
+        SELECT COUNT(DISTINCT h.trajectory_id) FROM checks h
+        WHERE h.audit_id = :audit AND h.source = 'human' AND h.scope = 'outcome'
+            AND EXISTS (
+                SELECT 1 FROM checks c WHERE c.trajectory_id = h.trajectory_id AND c.scope = 'outcome'
+                    AND c.source IN ('verifier', 'label', 'reward') AND c.passed IS NOT NULL
+            )
+            AND EXISTS (SELECT 1 FROM verdicts v WHERE v.trajectory_id = h.trajectory_id AND v.score IS NOT NULL)
+    """)
+    return ReleaseFacts(
+        tasks=tasks[0],
+        with_criteria=tasks[1],
+        verdicts=verdicts[0],
+        with_log=verdicts[1],
+        judges=judges[0],
+        with_version=judges[1],
+        by_people=people[0] + episodes[0],
+        twice=people[1],
+        users=users[0],
+        sessions=sessions[0],
+        three=three[0],
+    )

@@ -1,0 +1,132 @@
+"""Where a judge and the evidence disagree: how many pairs and episodes, and the first of them by id. No transcript."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from sqlalchemy import Connection, bindparam, text
+
+from misjudge_storage.summary_records import REDUCED
+
+PairConflict = Literal["strict", "unsupported", "missed"]
+
+_FAILED = "CASE pref WHEN 'A' THEN success_a ELSE success_b END = 0"
+_OTHER = "COALESCE(CASE pref WHEN 'A' THEN success_b ELSE success_a END, 0) = 0"
+_KINDS: Mapping[PairConflict, str] = {
+    "strict": "decidable = 1 AND pref IN ('A', 'B') AND pref <> gold",
+    "unsupported": f"decidable = 0 AND pref IN ('A', 'B') AND {_FAILED} AND {_OTHER}",
+    "missed": "decidable = 1 AND status IN ('tie', 'inconsistent')",
+}
+_AMONG: Mapping[PairConflict, str] = {
+    "strict": "decidable = 1 AND pref IN ('A', 'B')",
+    "unsupported": "decidable = 0 AND pref IN ('A', 'B')",
+    "missed": "decidable = 1 AND status <> 'unscored'",
+}
+_SCORES = """
+    scores AS (
+        SELECT trajectory_id, AVG(score) AS score FROM verdicts
+        WHERE audit_id = :audit AND judge_id = :judge AND trajectory_id IS NOT NULL AND score IS NOT NULL
+        GROUP BY trajectory_id
+    )
+"""
+
+
+class Found(NamedTuple):
+    """`k` conflicts, of the `n` verdicts that could have been one."""
+
+    k: int
+    n: int
+
+
+ConflictCounts = Mapping[PairConflict, Found]
+"""What one judge's pairs hold. `strict`: it picked the side that gold says is the worse one, of its picks on decidable
+pairs. `unsupported`: it picked a side that failed, and the other failed too or nothing is known of it; of its picks on
+other pairs. `missed`: gold names a side and it named none (tie or inconsistent), of the decidable pairs it was read on.
+"""
+
+
+class ConflictPair(NamedTuple):
+    """A pair by its ids, with what the judge and the evidence say of it."""
+
+    pair_id: str
+    task_id: str
+    agent_a: str
+    agent_b: str
+    status: str
+    pref: str | None
+    gold: str | None
+    score_a: float | None
+    score_b: float | None
+    reward_gap: float | None
+    ability_bucket: str | None
+    gold_source: str | None
+
+
+class ConflictEpisode(NamedTuple):
+    """An episode by its ids that failed and satisfied the judge with this mean score."""
+
+    trajectory_id: str
+    task_id: str
+    agent: str
+    score: float
+
+
+def conflict_counts(connection: Connection) -> dict[str, ConflictCounts]:
+    """Judge id → its conflicts, of the reduced audit."""
+    sums = ", ".join(
+        f"SUM(CASE WHEN {kind} THEN 1 ELSE 0 END), SUM(CASE WHEN {_AMONG[name]} THEN 1 ELSE 0 END)"
+        for name, kind in _KINDS.items()
+    )
+    query = f"SELECT judge_id, {sums} FROM {REDUCED} WHERE judge_id IS NOT NULL GROUP BY judge_id"
+    found: dict[str, ConflictCounts] = {}
+    for judge_id, *numbers in connection.execute(text(query)):
+        pairs = zip(map(int, numbers[::2]), map(int, numbers[1::2]), strict=True)
+        found[judge_id] = {name: Found(k, n) for name, (k, n) in zip(_KINDS, pairs, strict=True)}
+    return found
+
+
+def conflict_pairs(
+    connection: Connection, audit_id: str, judge_id: str, kind: PairConflict, most: int
+) -> Sequence[ConflictPair]:
+    """The first of them: where both orders say the same before where one is a tie, the widest apart in the judge's own
+    scores first, near pairs before others, then by id.
+    """
+    query = f"""
+        SELECT pair_id, task_id, agent_a, agent_b, status, pref, gold, score_a, score_b, reward_gap, ability_bucket
+        FROM {REDUCED} WHERE judge_id = :judge AND {_KINDS[kind]}
+        ORDER BY CASE status WHEN 'decided' THEN 0 WHEN 'weak' THEN 1 ELSE 2 END, both_orders DESC,
+            COALESCE(score_gap, -1) DESC, CASE ability_bucket WHEN 'near' THEN 0 ELSE 1 END, pair_id
+        LIMIT :most
+    """
+    rows = connection.execute(text(query), {"judge": judge_id, "most": most}).mappings().all()
+    sources = _gold_sources(connection, audit_id, [row["pair_id"] for row in rows])
+    return [ConflictPair(**row, gold_source=sources.get(row["pair_id"])) for row in rows]
+
+
+def _gold_sources(connection: Connection, audit_id: str, pair_ids: Sequence[str]) -> dict[str, str]:
+    if not pair_ids:
+        return {}
+    query = text("SELECT pair_id, gold_source FROM pair_gold WHERE audit_id = :audit AND pair_id IN :pairs")
+    rows = connection.execute(
+        query.bindparams(bindparam("pairs", expanding=True)), {"audit": audit_id, "pairs": list(pair_ids)}
+    )
+    return {row[0]: row[1] for row in rows}
+
+
+def satisfied_failures(connection: Connection, audit_id: str, judge_id: str, most: int) -> Sequence[ConflictEpisode]:
+    """The first failed episodes that satisfied this judge by the threshold of its scale: the best scored first, then by
+    id.
+    """
+    query = f"""
+        WITH {_SCORES}
+        SELECT s.trajectory_id, o.task_id, o.agent, s.score
+        FROM scores s
+        JOIN judges j ON j.audit_id = :audit AND j.judge_id = :judge
+        JOIN trajectory_outcomes o ON o.trajectory_id = s.trajectory_id AND o.audit_id = :audit
+        WHERE o.success = 0 AND CASE WHEN j.better = 'lower' THEN s.score <= j.threshold ELSE s.score >= j.threshold END
+        ORDER BY CASE j.better WHEN 'lower' THEN s.score ELSE -s.score END, s.trajectory_id
+        LIMIT :most
+    """
+    given = {"audit": audit_id, "judge": judge_id, "most": most}
+    return [ConflictEpisode(*row) for row in connection.execute(text(query), given)]

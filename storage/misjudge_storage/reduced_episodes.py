@@ -1,0 +1,102 @@
+"""How the episodes of an audit ended, held for a summary: what `trajectory_outcomes` says of them, in one GROUP BY.
+
+The view looks for the checks of one episode after the other. Most episodes have one that says anything; only where
+several do, the view is asked which of them counts.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, text
+
+from misjudge_storage.reduced_kinds import OUTCOME
+
+EPISODES = "audit_episodes"
+ACTORS = "audit_actors"
+TASKS = "audit_tasks"
+
+NUMBERED = {"sqlite": "INTEGER PRIMARY KEY", "postgresql": "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"}
+"""A column that numbers the rows, by dialect."""
+KEYED = {"sqlite": "INTEGER PRIMARY KEY", "postgresql": "BIGINT PRIMARY KEY"}
+"""A key that is a number; only of this very type it is SQLite's row number, which is found fastest."""
+CLUSTERED = {"sqlite": "WITHOUT ROWID", "postgresql": ""}
+"""Keeps the rows of a table in the order of its key, where the dialect has that."""
+_IS_HELD = {
+    "sqlite": f"SELECT 1 FROM sqlite_temp_master WHERE name = '{EPISODES}'",
+    "postgresql": f"SELECT to_regclass('pg_temp.{EPISODES}')",
+}
+_CACHE_KB = 40_000
+
+
+def hold_episodes(connection: Connection, audit_id: str) -> None:
+    """Fill the temporary tables of the tasks, the agents (by base model) and the episodes of the audit, once: a
+    connection holds one audit.
+    """
+    dialect = connection.dialect.name
+    if connection.scalar(text(_IS_HELD[dialect])):
+        return
+    if dialect == "sqlite":
+        for schema in ("main", "temp"):
+            connection.exec_driver_sql(f"PRAGMA {schema}.cache_size = -{_CACHE_KB}")
+    given = {"audit": audit_id}
+    for statement in (
+        f"""
+        CREATE TEMPORARY TABLE {TASKS} (
+            task_no {NUMBERED[dialect]}, task_id VARCHAR NOT NULL UNIQUE, subset VARCHAR, category VARCHAR,
+            language VARCHAR
+        )
+        """,
+        f"""
+        CREATE TEMPORARY TABLE {ACTORS} (
+            actor_no {NUMBERED[dialect]}, agent VARCHAR NOT NULL, model VARCHAR NOT NULL, base_model VARCHAR,
+            UNIQUE (agent, model)
+        )
+        """,
+        f"""
+        CREATE TEMPORARY TABLE {EPISODES} (
+            trajectory_id VARCHAR PRIMARY KEY, task_no BIGINT NOT NULL, actor_no BIGINT NOT NULL, trial INTEGER,
+            turns INTEGER, success INTEGER, outcome INTEGER NOT NULL, reward FLOAT
+        ) {CLUSTERED[dialect]}
+        """,
+    ):
+        connection.execute(text(statement))
+    connection.execute(text(_TASKS), given)
+    connection.execute(text(_ACTORS), given)
+    connection.execute(text(_EPISODES), given)
+
+
+_TASKS = f"""
+    INSERT INTO {TASKS} (task_id, subset, category, language)
+    SELECT task_id, subset, category, language FROM tasks WHERE audit_id = :audit ORDER BY task_id
+"""
+_ACTORS = f"""
+    INSERT INTO {ACTORS} (agent, model, base_model)
+    SELECT DISTINCT agent, COALESCE(base_model, ''), base_model FROM trajectories WHERE audit_id = :audit
+"""
+_RANK = "CASE c.source WHEN 'human' THEN 1 WHEN 'verifier' THEN 2 WHEN 'label' THEN 3 ELSE 4 END"
+_PASSED = "CASE WHEN c.passed THEN 1 WHEN NOT c.passed THEN 0 END"
+_ONE = OUTCOME.format(rank=_RANK, success=_PASSED)
+_SEVERAL = OUTCOME.format(rank=_RANK.replace("c.source", "o.success_source"), success="o.success")
+
+
+def _known(counted: str, value: str, of_view: str) -> str:
+    """A value of the only check that has one, else what the view says."""
+    return f"""
+        CASE WHEN COUNT(c.{counted}) > 1
+            THEN (SELECT {of_view} FROM trajectory_outcomes o WHERE o.trajectory_id = t.trajectory_id)
+            ELSE MAX({value}) END
+    """
+
+
+_EPISODES = f"""
+    INSERT INTO {EPISODES} (trajectory_id, task_no, actor_no, trial, turns, success, outcome, reward)
+    SELECT t.trajectory_id, MIN(k.task_no), MIN(a.actor_no), MIN(t.trial), MIN(t.turns),
+        {_known("passed", _PASSED, "o.success")},
+        COALESCE({_known("passed", _ONE, _SEVERAL)}, 0), {_known("reward", "c.reward", "o.reward")}
+    FROM trajectories t
+    CROSS JOIN {TASKS} k
+    CROSS JOIN {ACTORS} a
+    LEFT JOIN checks c ON c.trajectory_id = t.trajectory_id AND c.scope = 'outcome'
+        AND c.source IN ('human', 'verifier', 'label', 'reward')
+    WHERE t.audit_id = :audit AND k.task_id = t.task_id AND a.agent = t.agent AND a.model = COALESCE(t.base_model, '')
+    GROUP BY t.trajectory_id
+"""

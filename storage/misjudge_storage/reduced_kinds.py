@@ -1,0 +1,271 @@
+"""What a pair of a reduced audit may be: few kinds, however many pairs there are.
+
+A kind is what the calls of one judge come to, and what gold says. Its number holds all that it follows from, so that
+the rules of the views `reduced_verdicts` and `pair_gold` are applied once a kind, and not once a pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlalchemy import Connection, text
+
+KINDS = "audit_kinds"
+PATTERNS = "audit_patterns"
+SLOTS = ("ab", "ba", "un", "bo")
+"""The orders of calls: AB, BA, one that the source does not name, and both, as reduced by the source."""
+ABSENT = -1
+"""In place of a slot's counts, where no call was made so."""
+MOST_CALLS = 2047
+"""Of one judge on one pair: a slot's counts are fields of one number, and a row for both orders counts as two."""
+
+_BITS = {"ab": 15, "ba": 15, "un": 15, "bo": 12}
+_FIELDS = ("a", "b", "tie", "unscored", "weak")
+_OUTCOMES, _SIGNS, _LABELS = 15, 4, 5
+_SOURCES = {1: "human", 2: "verifier", 3: "label", 4: "reward"}
+OUTCOME = "{rank} * 3 + {success} + 1"
+"""What is known of an episode's success as one number below 15, by the rank of its source, 1 to 4; 0 is nothing."""
+PREFERENCES = {"A": 1, "B": 2, "tie": 3, "split": 4}
+"""What labellers say of a pair, as numbers; 0 stands for nothing."""
+
+
+def _unit(slot: str, field: str) -> int:
+    return int(1 << _BITS[slot] * _FIELDS.index(field))
+
+
+def call(slot: str) -> str:
+    """What one verdict adds to its slot, as SQL on a row of `verdicts`."""
+    one = {field: _unit(slot, field) for field in (_FIELDS if slot == "bo" else _FIELDS[:4])}
+    winner = f"CASE winner WHEN 'A' THEN {one['a']} WHEN 'B' THEN {one['b']} ELSE {one['tie']} END"
+    if slot != "bo":
+        return f"CASE WHEN winner IS NULL THEN {one['unscored']} ELSE {winner} END"
+    return f"""
+        CASE status WHEN 'unscored' THEN {2 * one["unscored"]} WHEN 'inconsistent' THEN {one["a"] + one["b"]}
+            WHEN 'weak' THEN {winner} + {one["tie"] + one["weak"]} ELSE 2 * ({winner}) END
+    """
+
+
+def kind_number(pattern: str, a: str, b: str, reward_lead: str, human: str, label: str) -> str:
+    """The number of a kind, as SQL: of a pattern, two outcomes (see `OUTCOME`), rewards and labels."""
+    sign = f"CASE WHEN {reward_lead} > 0 THEN 1 WHEN {reward_lead} < 0 THEN 2 WHEN {reward_lead} = 0 THEN 3 ELSE 0 END"
+    number = f"(({pattern} * {_OUTCOMES} + {a}) * {_OUTCOMES} + {b}) * {_SIGNS} + {sign}"
+    return f"(({number}) * {_LABELS} + COALESCE({human}, 0)) * {_LABELS} + COALESCE({label}, 0)"
+
+
+_CALLS = "(calls_a + calls_b + calls_tie)"
+_RIGHT = "CASE gold WHEN 'A' THEN calls_a WHEN 'B' THEN calls_b ELSE 0 END"
+_WRONG = "CASE gold WHEN 'A' THEN calls_b WHEN 'B' THEN calls_a ELSE 0 END"
+_RIGHT_AB = "CASE gold WHEN 'A' THEN ab_a WHEN 'B' THEN ab_b ELSE 0 END"
+_RIGHT_BA = "CASE gold WHEN 'A' THEN ba_a WHEN 'B' THEN ba_b ELSE 0 END"
+_DECIDED = "decidable = 1 AND pref <> 'tie'"
+_BOTH = "CASE WHEN both_orders = 1 AND status <> 'unscored' THEN 1 ELSE 0 END"
+
+
+def _when(condition: str) -> str:
+    return f"CASE WHEN {condition} THEN 1 ELSE 0 END"
+
+
+_MEASURES: Mapping[str, tuple[str, str]] = {
+    "wrong_calls": (_WRONG, f"decidable * {_CALLS}"),
+    "wrong_pairs": (_when(f"{_DECIDED} AND pref <> gold"), _when(_DECIDED)),
+    "flips": (_when("both_orders = 1 AND status = 'inconsistent'"), _BOTH),
+    "soft_flips": (_when("both_orders = 1 AND status = 'weak'"), _BOTH),
+    "agreements": (_when("both_orders = 1 AND status IN ('decided', 'tie')"), _BOTH),
+    "letter_a": ("ab_a + ba_b", "ab_a + ab_b + ba_a + ba_b"),
+    "right": (_RIGHT, f"decidable * {_CALLS}"),
+    "right_ab": (_RIGHT_AB, "decidable * (ab_a + ab_b + ab_tie)"),
+    "right_ba": (_RIGHT_BA, "decidable * (ba_a + ba_b + ba_tie)"),
+    "votes": (_when(f"decidable = 1 AND ({_RIGHT}) > ({_WRONG})"), "decidable"),
+    "undecided": (f"decidable - {_when(_DECIDED)}", "decidable"),
+    "unread": ("calls_unscored", f"{_CALLS} + calls_unscored"),
+}
+MEASURES: Mapping[str, tuple[str, str]] = {name: (f"k_{name}", f"n_{name}") for name in _MEASURES}
+"""Name → the columns k and n of one pair. `right` holds every call, also of unknown order; `right_ab`, `right_ba` those
+of one.
+"""
+_TALLIES: Mapping[str, str] = {
+    "pairs": "1",
+    "decidable": "decidable",
+    "gold_tie": _when("gold = 'tie'"),
+    "gold_unknown": _when("gold IS NULL"),
+    "scored": _when("status <> 'unscored'"),
+    "tie": _when("status = 'tie'"),
+    "inconsistent": _when("status = 'inconsistent'"),
+    "unscored": _when("status = 'unscored'"),
+    "weak": _when("status = 'weak'"),
+}
+TALLIES: Mapping[str, str] = {name: f"c_{name}" for name in _TALLIES}
+"""Field of `GroupCounts` → the column that counts it."""
+
+_PLAIN: Mapping[str, str] = {
+    "gold": "VARCHAR",
+    "gold_source": "VARCHAR",
+    "decidable": "INTEGER NOT NULL",
+    "success_a": "INTEGER",
+    "success_b": "INTEGER",
+    "status": "VARCHAR",
+    "pref": "VARCHAR",
+    "both_orders": "INTEGER NOT NULL",
+    **dict.fromkeys(("calls_a", "calls_b", "calls_tie", "calls_unscored"), "INTEGER"),
+    **{f"{order}_{said}": "INTEGER NOT NULL" for order in ("ab", "ba") for said in ("a", "b", "tie")},
+}
+_COUNTED: Mapping[str, str] = {
+    **{f"{part}_{name}": said for name, two in _MEASURES.items() for part, said in zip("kn", two, strict=True)},
+    **{TALLIES[name]: said for name, said in _TALLIES.items()},
+}
+_TWOS = [*TALLIES.values(), "0"]
+PACKED: Mapping[str, tuple[str, str]] = {
+    **{f"p_{name}": two for name, two in MEASURES.items()},
+    **{f"p_{n}": (_TWOS[n], _TWOS[n + 1]) for n in range(0, len(_TWOS) - 1, 2)},
+}
+"""Columns that hold two others: the sum of one is that of both (see `unpacked`)."""
+_HALF = 1 << 31
+COLUMNS = (*_PLAIN, *_COUNTED)
+"""What is known of a kind, and so of a pair."""
+
+
+def unpacked(packed: str) -> tuple[str, str]:
+    """The two sums that the sum of a packed column holds, as SQL."""
+    return f"{packed} / {_HALF}", f"{packed} % {_HALF}"
+
+
+def make_patterns(connection: Connection, number: str, calls: str) -> None:
+    """Number the different slots of the rows of `calls`."""
+    slots = ", ".join(SLOTS)
+    columns = ", ".join(f"{slot} BIGINT NOT NULL" for slot in SLOTS)
+    connection.execute(text(f"CREATE TEMPORARY TABLE {PATTERNS} (pattern_no {number}, {columns}, UNIQUE ({slots}))"))
+    connection.execute(text(f"INSERT INTO {PATTERNS} ({slots}) SELECT DISTINCT {slots} FROM {calls}"))
+
+
+def make_kinds(connection: Connection, key: str, rows: str) -> None:
+    """Say what each kind is that `rows` have the number of."""
+    columns = (
+        *(f"{name} {kind}" for name, kind in _PLAIN.items()),
+        *(f"{name} INTEGER NOT NULL" for name in _COUNTED),
+        *(f"{name} BIGINT NOT NULL" for name in PACKED),
+    )
+    connection.execute(text(f"CREATE TEMPORARY TABLE {KINDS} (kind_no {key}, {', '.join(columns)})"))
+    counted = ", ".join(f"COALESCE({said}, 0) AS {name}" for name, said in _COUNTED.items())
+    packed = ", ".join(f"CAST({high} AS BIGINT) * {_HALF} + {low}" for high, low in PACKED.values())
+    connection.execute(
+        text(f"""
+        INSERT INTO {KINDS} (kind_no, {", ".join((*COLUMNS, *PACKED))})
+        WITH {_DECODED.format(rows=rows)}, {_SAID}, {_GOLD},
+        whole AS MATERIALIZED (
+            SELECT said.*, gold, gold_source, success_a, success_b,
+                CASE WHEN gold IN ('A', 'B') THEN 1 ELSE 0 END AS decidable
+            FROM said JOIN golds ON golds.kind_no = said.kind_no
+        ),
+        counted AS MATERIALIZED (SELECT kind_no, {", ".join(_PLAIN)}, {counted} FROM whole)
+        SELECT kind_no, {", ".join(COLUMNS)}, {packed} FROM counted
+        """)
+    )
+
+
+_PER_LABEL = _LABELS * _LABELS
+_PER_SIGN = _PER_LABEL * _SIGNS
+_PER_A = _PER_SIGN * _OUTCOMES
+_PER_PATTERN = _PER_A * _OUTCOMES
+_DECODED = f"""
+    found AS (SELECT DISTINCT kind_no FROM {{rows}}),
+    coded AS MATERIALIZED (
+        SELECT kind_no, kind_no / {_PER_PATTERN} AS pattern_no,
+            kind_no / {_PER_A} % {_OUTCOMES} AS of_a, kind_no / {_PER_SIGN} % {_OUTCOMES} AS of_b,
+            kind_no / {_PER_LABEL} % {_SIGNS} AS sign, kind_no / {_LABELS} % {_LABELS} AS human,
+            kind_no % {_LABELS} AS label
+        FROM found
+    )
+"""
+
+
+def _count(slot: str, field: str) -> str:
+    if field == "weak" and slot != "bo":
+        return "0"
+    return f"CASE WHEN {slot} >= 0 THEN {slot} / {_unit(slot, field)} % {1 << _BITS[slot]} END"
+
+
+def _all(field: str) -> str:
+    present = " OR ".join(f"{slot}_{field} IS NOT NULL" for slot in SLOTS)
+    total = " + ".join(f"COALESCE({slot}_{field}, 0)" for slot in SLOTS)
+    return f"CASE WHEN {present} THEN {total} END"
+
+
+def _pick(slot: str) -> str:
+    return f"""
+        CASE
+            WHEN {slot}_a > {slot}_b THEN 'A'
+            WHEN {slot}_a < {slot}_b THEN 'B'
+            WHEN {slot}_a > 0 THEN 'inconsistent'
+            WHEN {slot}_a + {slot}_b + {slot}_tie > 0 THEN 'tie'
+            WHEN {slot}_a = 0 THEN 'unscored'
+        END AS pick_{slot}
+    """
+
+
+_PICKS = ", ".join(f"pick_{slot}" for slot in SLOTS)
+_SAID = f"""
+    slots AS MATERIALIZED (
+        SELECT kind_no, {", ".join(f"{_count(slot, field)} AS {slot}_{field}" for slot in SLOTS for field in _FIELDS)}
+        FROM coded JOIN {PATTERNS} p ON p.pattern_no = coded.pattern_no
+    ),
+    picks AS MATERIALIZED (SELECT slots.*, {", ".join(map(_pick, SLOTS))} FROM slots),
+    outcomes AS MATERIALIZED (
+        SELECT
+            picks.*,
+            CASE
+                WHEN COALESCE({_PICKS}) IS NULL THEN NULL
+                WHEN 'unscored' IN ({_PICKS}) THEN 'unscored'
+                WHEN 'inconsistent' IN ({_PICKS}) OR ('A' IN ({_PICKS}) AND 'B' IN ({_PICKS})) THEN 'inconsistent'
+                WHEN 'A' IN ({_PICKS}) THEN 'A'
+                WHEN 'B' IN ({_PICKS}) THEN 'B'
+                ELSE 'tie'
+            END AS outcome,
+            CASE WHEN bo_weak > 0 OR 'tie' IN ({_PICKS}) THEN 'weak' ELSE 'decided' END AS strength
+        FROM picks
+    ),
+    said AS MATERIALIZED (
+        SELECT
+            kind_no,
+            CASE WHEN outcome IN ('A', 'B') THEN strength ELSE outcome END AS status,
+            CASE WHEN outcome IN ('A', 'B', 'tie') THEN outcome END AS pref,
+            CASE WHEN pick_bo IS NOT NULL OR (pick_ab IS NOT NULL AND pick_ba IS NOT NULL) THEN 1 ELSE 0 END
+                AS both_orders,
+            {", ".join(f"{_all(field)} AS calls_{field}" for field in _FIELDS[:4])},
+            {", ".join(f"COALESCE({o}_{said}, 0) AS {o}_{said}" for o in ("ab", "ba") for said in ("a", "b", "tie"))}
+        FROM outcomes
+    )
+"""
+_PREFERRED = "WHEN 1 THEN 'A' WHEN 2 THEN 'B' WHEN 3 THEN 'tie'"
+_RANKED = " ".join(f"WHEN {rank} THEN '{source}'" for rank, source in _SOURCES.items())
+_GOLD = f"""
+    successes AS MATERIALIZED (
+        SELECT coded.*, CASE WHEN of_a > 0 THEN of_a % 3 - 1 END AS success_a,
+            CASE WHEN of_b > 0 THEN of_b % 3 - 1 END AS success_b,
+            CASE WHEN of_a = 0 OR of_b = 0 THEN NULL WHEN of_a / 3 > of_b / 3 THEN of_a / 3 ELSE of_b / 3 END AS source
+        FROM coded
+    ),
+    preferences AS MATERIALIZED (
+        SELECT successes.*,
+            CASE WHEN success_a > success_b THEN 'A' WHEN success_a < success_b THEN 'B' WHEN success_a = success_b
+                THEN 'tie' END AS success_pref
+        FROM successes
+    ),
+    golds AS MATERIALIZED (
+        SELECT kind_no, success_a, success_b,
+            CASE
+                WHEN human > 0 THEN CASE human {_PREFERRED} END
+                WHEN source <= 2 THEN success_pref
+                WHEN label > 0 THEN CASE label {_PREFERRED} END
+                WHEN success_pref IS NOT NULL THEN success_pref
+                ELSE CASE sign {_PREFERRED} END
+            END AS gold,
+            CASE
+                WHEN human > 0 THEN 'human'
+                WHEN source <= 2 THEN CASE source {_RANKED} END
+                WHEN label > 0 THEN 'label'
+                WHEN success_pref IS NOT NULL THEN CASE source {_RANKED} END
+                WHEN sign > 0 THEN 'reward'
+            END AS gold_source
+        FROM preferences
+    )
+"""

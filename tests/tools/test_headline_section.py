@@ -1,0 +1,178 @@
+"""What an audit comes to: the verdict with its numbers, the checklist, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from builders import JUDGE, SATISFACTION, episode, label, pair, passed, satisfied, verdict
+from misjudge_storage.engine import Store
+from misjudge_storage.types import Order, Record, Verdict
+from misjudge_tools.deps import Deps
+from misjudge_tools.requests import SummarizeRequest
+from misjudge_tools.summarize_audit import summarize
+from misjudge_tools.summary.deciding.headline_values import HeadlineSection
+from misjudge_tools.summary.deciding.phrases import Language
+from misjudge_tools.summary.values import AuditSummary
+from operations import stored
+
+
+def summary(store: Store, **values: Any) -> AuditSummary:
+    return summarize(SummarizeRequest.model_validate({"audit": "a", **values}), store)
+
+
+ORDERS: tuple[Order, Order] = ("AB", "BA")
+
+
+def judged(
+    tasks: int, wrong: int, *, inconsistent: int = 0, unread: int = 0, bucket: str | None = None
+) -> list[Record]:
+    """Tasks of one pair each, of which A did its task and B did not; the judge is wrong on the first of them."""
+
+    def said(n: int) -> Iterator[Verdict]:
+        for order in ORDERS:
+            if n < wrong:
+                yield verdict("B", order)
+            elif n < wrong + inconsistent:
+                yield verdict("A" if order == "AB" else "B", order)
+            elif n < wrong + inconsistent + unread:
+                yield verdict(None if order == "BA" else "A", order)
+            else:
+                yield verdict("A", order)
+
+    def record(n: int) -> Record:
+        task = f"{bucket or 't'}{n}"
+        sides = episode("x", passed(True), task=task), episode("y", passed(False), task=task)
+        return pair(f"p-{task}", *sides, *said(n), line=n + 1, trial=0, ability_bucket=bucket)
+
+    return [record(n) for n in range(tasks)]
+
+
+def headline(store: Store, **asked: object) -> HeadlineSection:
+    found = summary(store, sections=["headline"], **asked).headline
+    assert found is not None
+    return found
+
+
+def test_undecided_pairs_bound_what_the_judge_may_be_guilty_of(deps: Deps) -> None:
+    stored(deps.store, judged(40, 4, inconsistent=10))
+    found = headline(deps.store)
+    assert found.worst_case is not None
+    worst = found.worst_case
+    assert (worst.n, worst.undecided, worst.at_best, worst.at_worst) == (40, 10, 4 / 40, 14 / 40)
+    assert found.ends == {"decidable": 40, "tie": 0, "inconsistent": 10, "weak": 0, "unscored": 0}
+    assert found.missing == () and found.asymmetric == ()
+
+
+def test_replies_that_are_missing_in_one_order_only_are_told(deps: Deps) -> None:
+    stored(deps.store, judged(40, 4, unread=12))
+    found = headline(deps.store)
+    assert found.unscored == {"parse_error": 12}
+    ab, ba = found.missing[:2]
+    assert (ab.arm, ab.unscored, ab.calls, ba.arm, ba.unscored, ba.calls) == ("order AB", 0, 40, "order BA", 12, 40)
+    assert ba.p_adjusted == pytest.approx(2 / 2**12 * 2, rel=0.6)
+    assert found.asymmetric == ("order AB", "order BA")
+    assert {arm.arm: (arm.unscored, arm.calls) for arm in found.missing[2:]} == {
+        "agent x": (12, 80),
+        "agent y": (12, 80),
+    }
+
+
+def test_replies_that_are_missing_by_chance_are_not_called_uneven(deps: Deps) -> None:
+    records = judged(40, 4, unread=1)
+    stored(deps.store, records)
+    assert headline(deps.store).asymmetric == ()
+
+
+def test_a_judge_that_is_bad_on_near_pairs_only_is_named_so_in_both_languages(deps: Deps) -> None:
+    stored(deps.store, [*judged(60, 20, bucket="near"), *judged(200, 0, bucket="wide")])
+    found = headline(deps.store)
+    assert (found.grade, found.gap) == ("not_near", "ability")
+    assert found.near is not None and found.wide is not None
+    assert (found.near.k, found.near.n, found.wide.k, found.wide.n) == (40, 120, 0, 400)
+    assert "40 of 120 answers on decidable pairs" in found.verdict[0]
+    chinese = headline(deps.store, language="zh")
+    assert "120 个可判定配对上的回答中 40 个" in chinese.verdict[0]
+    assert chinese.model_copy(update={"verdict": found.verdict, "would_change": found.would_change}) == found
+
+
+def rows_of(found: AuditSummary) -> dict[str, str]:
+    assert found.recommendations is not None
+    return {row.action: row.because for row in found.recommendations.rows}
+
+
+def test_recommendations_carry_the_numbers_that_triggered_them(deps: Deps) -> None:
+    stored(deps.store, [*judged(60, 20, bucket="near"), *judged(60, 12, inconsistent=30, unread=14, bucket="wide")])
+    found = rows_of(summary(deps.store, sections=["recommendations"]))
+    assert list(found) == ["change_judge", "lower_weight", "add_rounds", "fix_replies"]
+    assert "of 226 answers" in found["change_judge"]
+    assert "40 of 120" in found["lower_weight"]
+    assert "30 of 106 pairs" in found["add_rounds"]
+    assert "14 of 240" in found["fix_replies"]
+
+
+def test_satisfied_sessions_that_failed_call_for_tighter_rewards(deps: Deps) -> None:
+    def session(n: int) -> Record:
+        task = f"t{n}"
+        sides = (
+            episode("x", passed(n % 2 == 0), task=task, satisfaction=[satisfied(0.9)]),
+            episode("y", passed(False), task=task, satisfaction=[satisfied(0.9)]),
+        )
+        return pair(f"p{n}", *sides, line=n + 1, trial=0)
+
+    stored(deps.store, [session(n) for n in range(30)])
+    found = rows_of(summary(deps.store, judge=SATISFACTION.label, sections=["recommendations"]))
+    assert "45 of 60 satisfied sessions" in found["tighten_rewards"]
+
+
+def states(found: AuditSummary) -> dict[str, str]:
+    assert found.checklist is not None
+    return {item.point: item.state for item in found.checklist.items}
+
+
+def test_the_checklist_answers_its_eight_points_from_what_is_stored(deps: Deps) -> None:
+    stored(deps.store, [*judged(30, 2, bucket="near"), *judged(30, 1, bucket="wide")])
+    found = summary(deps.store, sections=["checklist"])
+    assert states(found) == {
+        "fixed_tasks": "no",
+        "roles_apart": "not_needed",
+        "full_logs": "no",
+        "both_orders": "yes",
+        "by_bucket": "yes",
+        "spot_checks": "no",
+        "versions": "no",
+        "monitoring": "no",
+    }
+    assert found.checklist is not None and found.checklist.done == 3
+    assert all((item.to_do is None) == (item.state in {"yes", "not_needed"}) for item in found.checklist.items)
+
+
+@pytest.mark.parametrize(("people", "state"), [(1, "partly"), (2, "yes")])
+def test_spot_checks_hold_once_two_people_labelled_enough_of_the_same_pairs(
+    deps: Deps, people: int, state: str
+) -> None:
+    gold = [label("A", labeller=f"person {n}") for n in range(people)]
+    stored(deps.store, [pair(f"p{n}", None, None, verdict("A", "AB"), line=n + 1, gold=gold) for n in range(20)])
+    assert states(summary(deps.store, sections=["checklist"]))["spot_checks"] == state
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_several_judges_share_one_checklist(deps: Deps, language: Language) -> None:
+    other = JUDGE.model_copy(update={"label": "other", "model": "other-m"})
+    records = [
+        pair(f"p{n}", None, None, verdict("A", "AB"), verdict("B", "AB", judge=other), line=n + 1) for n in range(4)
+    ]
+    stored(deps.store, records)
+    found = summary(deps.store, sections=["checklist", "headline"], language=language)
+    assert len(states(found)) == 8 and found.judges is not None
+    assert all(one.checklist is None and one.headline is not None for one in found.judges.values())
+    assert {one.headline.grade for one in found.judges.values() if one.headline} == {"no_gold"}
+
+
+def test_an_audit_without_a_verdict_has_nothing_to_release(deps: Deps) -> None:
+    stored(deps.store, [pair("p", None, None)])
+    found = summary(deps.store, sections=["checklist", "headline", "recommendations"])
+    assert found.checklist is None and found.headline is None and found.recommendations is None
+    assert "nothing to release" in found.why["checklist"]

@@ -1,0 +1,114 @@
+"""What is said of a judge in plain words follows from its numbers, in both languages."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from misjudge_tools.stats.misselection import Misselection, misselection
+from misjudge_tools.stats.policies import Region
+from misjudge_tools.stats.rates import Rate, clustered_rate, independent
+from misjudge_tools.summary.constant_answers import ConstantAnswer
+from misjudge_tools.summary.deciding.phrases import Language
+from misjudge_tools.summary.deciding.verdict import Findings, verdict
+
+MEASURED = re.compile(r"\d+\.\d %[ ,，]")
+COUNTS = {"en": re.compile(r"\d+ of \d+"), "zh": re.compile(r"\d+ 个可判定配对[^）]*中 \d+ 个")}
+LANGUAGES: tuple[Language, Language] = ("en", "zh")
+
+
+def wrong(k: int, n: int) -> Misselection:
+    """So many wrong answers, of a judge that decides every pair."""
+    return misselection(independent(k, n), independent(k, n), n, n)
+
+
+def flips(k: int, n: int) -> Rate:
+    return clustered_rate(independent(k, n))
+
+
+def test_a_judge_that_fails_on_near_pairs_only_is_not_to_be_used_there() -> None:
+    found = Findings(wrong(14, 437), near=wrong(11, 37), wide=wrong(3, 400), gap="ability")
+    said = verdict(found, "en")
+    assert said.grade == "not_near"
+    assert said.sentences[:2] == (
+        "Do not use this judge to choose between agents closer than 0.10: it picked the side that failed in "
+        "11 of 37 answers on decidable pairs (29.7 %, 95 % 17–47 %).",
+        "Between agents 0.10 or more apart it may be used: 3 of 400 answers on decidable pairs "
+        "(0.8 %, 95 % 0.3–2.2 %), within the limit of 5 %.",
+    )
+    assert verdict(found, "zh").sentences[0] == (
+        "不要用这个裁判在能力差距小于 0.10 的智能体之间做选择：它选中了失败的一方："
+        "37 个可判定配对上的回答中 11 个（29.7 %，95 % 区间 17–47 %）。"
+    )
+
+
+@pytest.mark.parametrize(
+    ("overall", "grade", "begins"),
+    [
+        (wrong(1, 400), "usable", "This judge may be used on pairs like these"),
+        (wrong(120, 400), "do_not_use", "Do not use this judge to choose between responses like these"),
+        (wrong(3, 60), "undecided", "Whether this judge may be used is not decided"),
+    ],
+)
+def test_without_a_gap_the_whole_audit_decides(overall: Misselection, grade: str, begins: str) -> None:
+    said = verdict(Findings(overall), "en")
+    assert said.grade == grade
+    assert said.sentences[0].startswith(begins)
+
+
+def test_a_judge_without_gold_is_said_to_be_neither_right_nor_wrong() -> None:
+    said = verdict(Findings(None, flips=flips(8, 20)), "en")
+    assert said.grade == "no_gold"
+    assert said.sentences[1] == "It changed sides with the order in 8 of 20 pairs (40.0 %, 95 % 21–63 %)."
+    assert "random sample" in said.would_change[0]
+
+
+def test_a_constant_answer_is_no_skill_whatever_its_accuracy() -> None:
+    said = verdict(Findings(wrong(50, 100), constant=ConstantAnswer("second", 98, 100)), "en")
+    assert said.grade == "do_not_use"
+    assert said.sentences[0].startswith("Do not use this judge: it named the side shown second in 98 of 100 answers")
+    assert "That is no better than a coin." in said.sentences
+
+
+def test_a_usable_judge_that_is_unproven_on_near_pairs_says_so() -> None:
+    found = Findings(wrong(3, 460), near=wrong(2, 40), wide=wrong(1, 420), gap="reward")
+    said = verdict(found, "en")
+    assert said.grade == "usable"
+    assert said.sentences[1].startswith("Between responses whose rewards differ by 0.2 or less it is not decided: 2 of")
+
+
+def test_a_certified_rule_is_named_with_its_bound_and_what_it_decides() -> None:
+    certified = Region(policy="margin>=2", margin=2, coverage=0.61, bound=0.041, limit=0.05, tasks=90, tested=())
+    said = verdict(Findings(wrong(120, 400), region=certified), "en")
+    assert (
+        "Under the rule margin>=2 it is certified: at most 4.1 % wrong (one-sided 95 % bound), deciding 61 % of the "
+        "decidable pairs."
+    ) in said.sentences
+    assert said.would_change[0].startswith("Use it under the rule margin>=2 only")
+    nowhere = Region(policy=None, limit=0.05, tasks=90, tested=())
+    none = verdict(Findings(wrong(120, 400), region=nowhere), "en")
+    assert "Under no rule of abstaining is it certified to stay under 5 %." in none.sentences
+
+
+def test_a_null_result_says_what_it_could_have_shown_and_an_open_one_what_it_takes() -> None:
+    said = verdict(Findings(wrong(3, 60), smallest_gap=0.21, still_needed=140), "en")
+    assert any("a difference below 21 points would not have shown here" in sentence for sentence in said.sentences)
+    assert said.would_change == ("About 140 more decidable pairs like these would tell whether it stays under 5 %.",)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_share_is_told_without_its_counts_and_interval(language: Language) -> None:
+    found = Findings(
+        wrong(90, 300),
+        near=wrong(60, 100),
+        wide=wrong(30, 200),
+        gap="ability",
+        undecided=flips(120, 300),
+        flips=flips(60, 300),
+        smallest_gap=0.2,
+    )
+    told = [sentence for sentence in verdict(found, language).sentences if MEASURED.search(sentence)]
+    assert len(told) == 3
+    for sentence in told:
+        assert len(MEASURED.findall(sentence)) == sentence.count("95 %") == len(COUNTS[language].findall(sentence))

@@ -1,0 +1,134 @@
+"""The rule of adaptive stopping: when enough is known of a judge on a bucket of pairs. Pure.
+
+One observation a task, in the order of the plan: the share of wrong calls among the scored calls of its decidable pairs
+of the bucket. A task counts once all that is planned of it for this judge and bucket is stored, and not before the
+tasks ahead of it, so that which tasks are counted depends neither on how long a task takes nor on how it ends. A tie is
+scored and not wrong; a task without a scored call of a decidable pair is no observation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from misjudge_storage.cascade_records import Said
+from misjudge_storage.run_records import PlannedCell
+from misjudge_storage.stopping_records import BucketDecision, Question
+from misjudge_storage.types import Side
+from misjudge_tools.requests import Stop
+from misjudge_tools.stats.anytime import TaskShares, confidence_sequence, is_narrow, leaves_out
+from misjudge_tools.stats.rates import Interval, Tally
+
+ALL, UNDECLARED = "all", "undeclared"
+
+
+class Bucket(NamedTuple):
+    """A judge on the pairs of one bucket, which was declared beforehand."""
+
+    judge_id: str
+    name: str
+
+
+class Unit(NamedTuple):
+    """What a judge is asked about the pairs of one task in one bucket."""
+
+    task_id: str
+    cells: tuple[PlannedCell, ...]
+
+
+Units = Mapping[Bucket, Sequence[Unit]]
+
+
+class Evidence(NamedTuple):
+    """Stored verdicts by cell id, and the better sides of decidable pairs."""
+
+    said: Mapping[str, Said]
+    better: Mapping[str, Side]
+
+
+Read = Callable[[Sequence[Unit]], Evidence]
+
+
+class Walk(NamedTuple):
+    """How far the tasks of a bucket are counted: those before `position`, by what was seen in them."""
+
+    position: int = 0
+    seen: Mapping[Tally, int] = {}
+    decision: BucketDecision | None = None
+
+
+def bucket_name(declared: str | None, *, any_declared: bool) -> str:
+    """The name of a bucket; where no pair of a plan is declared near or wide, there is one of all."""
+    return declared or (UNDECLARED if any_declared else ALL)
+
+
+def units_of(questions: Iterable[Question]) -> dict[Bucket, list[Unit]]:
+    """What is asked of each task by judge and bucket, in the order of the plan."""
+    questions = list(questions)
+    declared = any(place.bucket is not None for _, place in questions)
+    cells: dict[Bucket, dict[str, list[PlannedCell]]] = {}
+    for cell, place in questions:
+        bucket = Bucket(cell.actor_id, bucket_name(place.bucket, any_declared=declared))
+        cells.setdefault(bucket, {}).setdefault(place.task_id, []).append(cell)
+    return {
+        bucket: [Unit(task_id, tuple(mine)) for task_id, mine in by_task.items()] for bucket, by_task in cells.items()
+    }
+
+
+def walked(
+    walk: Walk,
+    bucket: Bucket,
+    units: Sequence[Unit],
+    stop: Stop,
+    read: Read,
+    passed_over: Collection[tuple[Bucket, str]] = (),
+    at_once: int = 1,
+) -> Walk:
+    """The walk gone on through what is complete, at most to where enough is known. `at_once` tasks are read together.
+
+    An incomplete task that is `passed_over`, since it will not be completed for now, is left out.
+    """
+    while walk.decision is None and walk.position < len(units):
+        some = units[walk.position : walk.position + at_once]
+        evidence = read(some)
+        for unit in some:
+            complete = all(cell.cell_id in evidence.said for cell in unit.cells)
+            if not complete and (bucket, unit.task_id) not in passed_over:
+                return walk
+            walk = walk._replace(position=walk.position + 1)
+            tally = observed(unit, evidence) if complete else Tally(0, 0)
+            if tally.n:
+                walk = _counted(walk, bucket, tally, stop)
+            if walk.decision is not None:
+                return walk
+    return walk
+
+
+def observed(unit: Unit, evidence: Evidence) -> Tally:
+    """Wrong calls of the scored calls of decidable pairs."""
+    wrong = scored = 0
+    for cell in unit.cells:
+        better, winner = evidence.better.get(str(cell.pair_id)), evidence.said[cell.cell_id].winner
+        if better is not None and winner is not None:
+            scored += 1
+            wrong += winner not in {better, "tie"}
+    return Tally(wrong, scored)
+
+
+def _counted(walk: Walk, bucket: Bucket, tally: Tally, stop: Stop) -> Walk:
+    seen = {**walk.seen, tally: walk.seen.get(tally, 0) + 1}
+    walk = walk._replace(seen=seen)
+    found = enough([TaskShares(k, n, tasks) for (k, n), tasks in seen.items()], stop)
+    if found is None:
+        return walk
+    decision = BucketDecision(
+        judge_id=bucket.judge_id, bucket=bucket.name, tasks=sum(seen.values()), low=found.low, high=found.high
+    )
+    return walk._replace(decision=decision)
+
+
+def enough(shares: Sequence[TaskShares], stop: Stop) -> Interval | None:
+    """The interval where it is as narrow as wanted or leaves the threshold out; None where neither."""
+    by_threshold = stop.threshold is not None and leaves_out(shares, stop.threshold)
+    by_width = stop.width is not None and not by_threshold and is_narrow(shares, stop.width)
+    return confidence_sequence(shares) if by_threshold or by_width else None

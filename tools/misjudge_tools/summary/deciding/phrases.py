@@ -1,0 +1,77 @@
+"""How sentences are said in English and Chinese: numbers stand in them with what they count. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from misjudge_tools.stats.rates import Rate
+
+Language = Literal["en", "zh"]
+
+
+NARROW = 0.04
+"""Width of an interval below which its ends are told with a decimal."""
+
+
+class Phrase(NamedTuple):
+    """A sentence in both languages, with places for what it names."""
+
+    en: str
+    zh: str
+
+    def say(self, language: Language, /, **named: object) -> str:
+        """The sentence; every place must be filled."""
+        return (self.zh if language == "zh" else self.en).format(**named)
+
+
+_SHARE = Phrase(
+    "{k} of {n} {what} ({rate}, 95 % {low}–{high})", "{n} {what}中 {k} 个（{rate}，95 % 区间 {low}–{high}）"
+)
+_NONE = Phrase("none of no {what}", "没有{what}")
+
+
+class Counted(NamedTuple):
+    """What is counted, as both languages name it."""
+
+    en: str
+    zh: str
+
+
+ANSWERS = Counted("answers on decidable pairs", "个可判定配对上的回答")
+PAIRS = Counted("pairs", "个配对")
+DECIDABLE = Counted("decidable pairs", "个可判定配对")
+SATISFIED = Counted("satisfied sessions", "个满意会话")
+SESSIONS = Counted("sessions", "个会话")
+REPLIES = Counted("replies", "个回复")
+
+
+def share(rate: Rate, what: Counted, language: Language) -> str:
+    """`11 of 37 pairs (29.7 %, 95 % 17–46 %)`: never a bare percentage."""
+    named = what.zh if language == "zh" else what.en
+    if rate.rate is None or rate.low is None or rate.high is None:
+        return _NONE.say(language, what=named)
+    fine = int(rate.high - rate.low < NARROW)
+    # The mean of two orders is not k of n where the orders differ in number, but k and n say what it rests on.
+    return _SHARE.say(
+        language,
+        k=rate.k,
+        n=rate.n,
+        what=named,
+        rate=percent(rate.rate, 1),
+        low=percent(rate.low, fine).removesuffix(" %"),
+        high=percent(rate.high, fine),
+    )
+
+
+def percent(value: float, decimals: int = 0) -> str:
+    """`29.7 %`."""
+    return f"{100 * value:.{decimals}f} %"
+
+
+def listed(names: Sequence[str], language: Language) -> str:
+    """`a, b and c`, `a、b和c`."""
+    *most, last = names
+    if not most:
+        return last
+    return f"{'、'.join(most)}和{last}" if language == "zh" else f"{', '.join(most)} and {last}"

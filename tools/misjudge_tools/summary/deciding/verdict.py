@@ -1,0 +1,143 @@
+"""The verdict on a judge in plain words: what one may do with it, with the numbers that say so. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from misjudge_tools.stats.misselection import Misselection
+from misjudge_tools.stats.policies import LIMIT, Region
+from misjudge_tools.stats.rates import Rate
+from misjudge_tools.summary.constant_answers import ConstantAnswer
+from misjudge_tools.summary.deciding import verdict_phrases as words
+from misjudge_tools.summary.deciding.headline_values import Grade
+from misjudge_tools.summary.deciding.phrases import ANSWERS, DECIDABLE, PAIRS, Language, Phrase, percent, share
+
+CHANCE = 0.5
+
+
+class Findings(NamedTuple):
+    """What the verdict rests on. `near` and `wide` are pairs by the gap `gap`, None where none is known.
+
+    `region` is where the judge is certified, None where that was not tested. `smallest_gap` is the difference between
+    near and wide that this audit would have shown, where it shows none. `still_needed`: pairs that would tell whether
+    the judge stays under the limit.
+    """
+
+    overall: Misselection | None
+    near: Misselection | None = None
+    wide: Misselection | None = None
+    gap: str | None = None
+    constant: ConstantAnswer | None = None
+    undecided: Rate | None = None
+    flips: Rate | None = None
+    region: Region | None = None
+    smallest_gap: float | None = None
+    still_needed: int | None = None
+    limit: float = LIMIT
+
+
+class Verdict(NamedTuple):
+    """What one may do with the judge, and what would change it."""
+
+    grade: Grade
+    sentences: tuple[str, ...]
+    would_change: tuple[str, ...]
+
+
+def verdict(found: Findings, language: Language) -> Verdict:
+    """What one may do with the judge."""
+    if found.overall is None or found.overall.rate is None:
+        flips = () if found.flips is None or found.flips.rate is None else (_flips(found.flips, language),)
+        return Verdict("no_gold", (words.NO_GOLD.say(language), *flips), (words.LABEL.say(language),))
+    grade = _grade(found)
+    return Verdict(grade, tuple(_sentences(found, grade, language)), tuple(_changes(found, grade, language)))
+
+
+def standing(wrong: Misselection | None, limit: float) -> Grade:
+    """Whether a rate is within the limit, over it, or neither for certain."""
+    if wrong is None or wrong.low is None or wrong.high is None:
+        return "undecided"
+    return "usable" if wrong.high <= limit else "do_not_use" if wrong.low > limit else "undecided"
+
+
+def _grade(found: Findings) -> Grade:
+    if found.constant is not None:
+        return "do_not_use"
+    if standing(found.near, found.limit) == "do_not_use" and found.wide is not None:
+        return "do_not_use" if standing(found.wide, found.limit) == "do_not_use" else "not_near"
+    return standing(found.overall, found.limit)
+
+
+def _sentences(found: Findings, grade: Grade, language: Language) -> Iterator[str]:
+    yield from _first(found, grade, language)
+    if found.undecided is not None and (found.undecided.rate or 0) >= 0.2:
+        yield words.HELD_BACK.say(language, undecided=share(found.undecided, DECIDABLE, language))
+    if found.smallest_gap is not None:
+        yield words.NOT_WORSE.say(language, smallest=_points(found.smallest_gap, language))
+    yield from _region(found, grade, language)
+
+
+def _region(found: Findings, grade: Grade, language: Language) -> Iterator[str]:
+    region = found.region
+    if region is not None and region.policy is not None and region.bound is not None:
+        coverage = percent(region.coverage or 0)
+        yield words.REGION.say(language, policy=region.policy, bound=percent(region.bound, 1), coverage=coverage)
+    elif region is not None and grade != "usable":
+        yield words.NO_REGION.say(language, limit=percent(found.limit))
+
+
+def _first(found: Findings, grade: Grade, language: Language) -> Iterator[str]:
+    assert found.overall is not None
+    limit, wrong = percent(found.limit), share(found.overall, ANSWERS, language)
+    if found.constant is not None:
+        place = {"first": ("first", "先"), "second": ("second", "后")}[found.constant.place][language == "zh"]
+        yield words.CONSTANT.say(language, place=place, k=found.constant.k, n=found.constant.n)
+    elif found.near is not None and standing(found.near, found.limit) == "do_not_use":
+        near = words.NEAR[found.gap or "ability"].say(language)
+        yield words.NOT_NEAR.say(language, between=near, wrong=share(found.near, ANSWERS, language))
+        yield from _other(found, words.WIDE, found.wide, language)
+    else:
+        one = {"usable": words.USABLE, "do_not_use": words.NOT_AT_ALL}.get(grade, words.UNDECIDED)
+        yield one.say(language, wrong=wrong, limit=limit)
+        if grade == "usable":
+            yield from (() if _is_usable(found.near, found) else _other(found, words.NEAR, found.near, language))
+            yield from (() if _is_usable(found.wide, found) else _other(found, words.WIDE, found.wide, language))
+    if found.overall.low is not None and found.overall.low <= CHANCE <= (found.overall.high or 1) and grade != "usable":
+        yield words.COIN.say(language)
+
+
+def _is_usable(wrong: Misselection | None, found: Findings) -> bool:
+    return standing(wrong, found.limit) == "usable"
+
+
+def _other(
+    found: Findings, names: Mapping[str, Phrase], wrong: Misselection | None, language: Language
+) -> Iterator[str]:
+    """What is to be said of the near or wide pairs, too."""
+    if wrong is None or wrong.rate is None:
+        return
+    said = {"usable": words.OTHERS_GOOD, "do_not_use": words.OTHERS_BAD}.get(
+        standing(wrong, found.limit), words.OTHERS_OPEN
+    )
+    between = names[found.gap or "ability"].say(language)
+    yield said.say(language, between=between, wrong=share(wrong, ANSWERS, language), limit=percent(found.limit))
+
+
+def _changes(found: Findings, grade: Grade, language: Language) -> Iterator[str]:
+    if found.region is not None and found.region.policy is not None and grade != "usable":
+        yield words.RULE.say(language, policy=found.region.policy)
+    if grade == "undecided" and found.still_needed:
+        yield words.MORE.say(language, n=found.still_needed, limit=percent(found.limit))
+    if found.constant is None and found.flips is not None and (found.flips.low or 0) > 0.1:
+        yield words.BOTH_ORDERS.say(language)
+    if grade in {"do_not_use", "not_near"}:
+        yield words.ANOTHER.say(language)
+
+
+def _flips(flips: Rate, language: Language) -> str:
+    return words.FLIPS.say(language, flips=share(flips, PAIRS, language))
+
+
+def _points(value: float, language: Language) -> str:
+    return f"{100 * value:.0f} {'个百分点' if language == 'zh' else 'points'}"

@@ -1,0 +1,88 @@
+"""The sentences of a verdict, in English and Chinese."""
+
+from __future__ import annotations
+
+from misjudge_tools.summary.deciding.phrases import Phrase
+
+NEAR = {
+    "ability": Phrase("agents closer than 0.10", "能力差距小于 0.10 的智能体"),
+    "reward": Phrase("responses whose rewards differ by 0.2 or less", "奖励相差不超过 0.2 的回答"),
+}
+WIDE = {
+    "ability": Phrase("agents 0.10 or more apart", "能力差距达到 0.10 的智能体"),
+    "reward": Phrase("responses whose rewards differ by more", "奖励相差更大的回答"),
+}
+NO_GOLD = Phrase(
+    "Whether this judge is right cannot be said: of no pair is it known which side was better.",
+    "无法判断这个裁判是否正确：没有任何配对知道哪一方更好。",
+)
+FLIPS = Phrase("It changed sides with the order in {flips}.", "交换顺序后它改变立场：{flips}。")
+CONSTANT = Phrase(
+    "Do not use this judge: it named the side shown {place} in {k} of {n} answers, whatever stood there.",
+    "不要使用这个裁判：无论内容如何，{n} 个回答中有 {k} 个选了{place}展示的一方。",
+)
+NOT_AT_ALL = Phrase(
+    "Do not use this judge to choose between responses like these: it picked the side that failed in {wrong}.",
+    "不要用这个裁判在此类回答之间做选择：它选中了失败的一方：{wrong}。",
+)
+NOT_NEAR = Phrase(
+    "Do not use this judge to choose between {between}: it picked the side that failed in {wrong}.",
+    "不要用这个裁判在{between}之间做选择：它选中了失败的一方：{wrong}。",
+)
+USABLE = Phrase(
+    "This judge may be used on pairs like these: it picked the side that failed in {wrong}, and the upper end is "
+    "within the limit of {limit}.",
+    "这个裁判可用于此类配对：它选中了失败的一方：{wrong}，区间上端在 {limit} 的上限之内。",
+)
+UNDECIDED = Phrase(
+    "Whether this judge may be used is not decided: it picked the side that failed in {wrong}, and the interval holds "
+    "the limit of {limit}.",
+    "这个裁判能否使用尚无定论：它选中了失败的一方：{wrong}，区间包含 {limit} 的上限。",
+)
+OTHERS_GOOD = Phrase(
+    "Between {between} it may be used: {wrong}, within the limit of {limit}.",
+    "在{between}之间可以使用：{wrong}，在 {limit} 的上限之内。",
+)
+OTHERS_BAD = Phrase("Nor between {between}: {wrong}.", "在{between}之间也不要使用：{wrong}。")
+OTHERS_OPEN = Phrase(
+    "Between {between} it is not decided: {wrong}, and the interval holds the limit of {limit}.",
+    "在{between}之间尚无定论：{wrong}，区间包含 {limit} 的上限。",
+)
+COIN = Phrase("That is no better than a coin.", "这并不比抛硬币好。")
+HELD_BACK = Phrase(
+    "It gave no verdict on {undecided}: ties, orders that contradict each other, replies that cannot be read.",
+    "它没有给出结论：{undecided}（平局、两种顺序相互矛盾、无法读取的回复）。",
+)
+NOT_WORSE = Phrase(
+    "Near pairs are not shown to be worse than wide ones; a difference below {smallest} would not have shown here.",
+    "没有显示接近的配对比差距大的更差；小于 {smallest} 的差异在此样本中本来也看不出来。",
+)
+REGION = Phrase(
+    "Under the rule {policy} it is certified: at most {bound} wrong (one-sided 95 % bound), deciding {coverage} of the "
+    "decidable pairs.",
+    "在规则 {policy} 下通过认证：错误率至多 {bound}（单侧 95 % 上界），能判定 {coverage} 的可判定配对。",
+)
+NO_REGION = Phrase(
+    "Under no rule of abstaining is it certified to stay under {limit}.",
+    "没有任何弃权规则能证明其错误率低于 {limit}。",
+)
+LABEL = Phrase(
+    "Human labels of a random sample of the pairs, or checks of success, would show how often it is wrong.",
+    "对随机抽取的配对做人工标注，或加入成功检查，才能知道它多常出错。",
+)
+MORE = Phrase(
+    "About {n} more decidable pairs like these would tell whether it stays under {limit}.",
+    "再有约 {n} 个此类可判定配对，就能判断它是否低于 {limit}。",
+)
+ANOTHER = Phrase(
+    "Another judge model or prompt, judged on the same pairs, would show whether it can be done better.",
+    "换用另一个裁判模型或提示词评判同样的配对，可以看出是否能做得更好。",
+)
+RULE = Phrase(
+    "Use it under the rule {policy} only, and decide the other pairs by evidence.",
+    "只在规则 {policy} 下使用，其余配对按证据判定。",
+)
+BOTH_ORDERS = Phrase(
+    "Ask both orders and leave out what contradicts itself: position, not content, decides too many pairs.",
+    "两种顺序都要问，自相矛盾的弃用：太多配对由位置而非内容决定。",
+)
