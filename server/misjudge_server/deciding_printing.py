@@ -51,7 +51,9 @@ def print_deciding(summary: AuditSummary) -> None:
         for line in recommendation_lines(summary.recommendations):
             console.print(line)
     if whole and summary.checklist is not None:
-        console.print(Text(f"Before a release: {summary.checklist.done} of {len(summary.checklist.items)} points hold."))
+        console.print(
+            Text(f"Before a release: {summary.checklist.done} of {len(summary.checklist.items)} points hold.")
+        )
     if whole and (more := [name for name in DETAILS if getattr(summary, name) is not None]):
         sections = " ".join(f"--section {name}" for name in more)
         console.print(Text(f"More: misjudge summarize {shlex.quote(summary.audit)} {sections}", "dim"))

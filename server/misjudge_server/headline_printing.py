@@ -30,6 +30,9 @@ def headline_lines(found: HeadlineSection) -> Iterator[RenderableType]:
             f"of them would be misselected; if all were wrong, {percent(one.at_worst)}.",
             style="dim",
         )
+    if found.stopping is not None:
+        saved = f"{found.stopping.pairs_saved} pairs and {found.stopping.calls_saved} calls were spared"
+        yield Text(f"interval: anytime. Runs ended where enough was known; {saved}.", style="dim")
     for arm in found.missing:
         if arm.arm in found.asymmetric:
             share = f"{arm.unscored} of {arm.calls} calls ({percent(arm.share)})"

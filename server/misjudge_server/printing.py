@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from rich.table import Table
 from rich.text import Text
 
-from misjudge_server.console import console, estimate, of_decided, percent, short, shorter
+from misjudge_server.console import console, estimate, is_anytime, of_decided, percent, short, shorter
 from misjudge_server.deciding_printing import DETAILS, is_whole, print_deciding, print_verdicts
 from misjudge_server.panel_printing import panel_tables
 from misjudge_server.probe_printing import print_all_probes
@@ -160,7 +160,13 @@ def _lines(sections: Sections) -> list[tuple[str, str]]:
     if sections.misselection is not None:
         lines.append(("misselected, per single call", estimate(sections.misselection)))
         decided = sections.misselection.decided
-        lines.append(("misselected, decided pairs", f"{estimate(decided)}, coverage {percent(decided.coverage)}"))
+        anytime = is_anytime(sections.misselection)
+        lines.append(
+            (
+                "misselected, decided pairs",
+                f"{estimate(decided, anytime=anytime)}, coverage {percent(decided.coverage)}",
+            )
+        )
         lines.append(
             ("misselected of all pairs (undecided ones count as right)", percent(sections.misselection.all_pairs_rate))
         )

@@ -12,6 +12,7 @@ from hypothesis import given
 from sqlalchemy import Connection, text
 
 from builders import episode, label, pair, passed, rewarded, verdict
+from drawn_audits import OTHER, audits, put, relabel
 from misjudge_storage import reduced_kinds as kinds
 from misjudge_storage.engine import Store, open_store
 from misjudge_storage.errors import InvalidInput
@@ -22,7 +23,6 @@ from misjudge_storage.summary_records import bucket_counts, group_counts, pair_t
 from misjudge_storage.summary_values import Group, PairTotals, Sums
 from misjudge_storage.tables import Verdict as VerdictTable
 from misjudge_storage.types import GoldLabel, Judge, Record
-from test_views import OTHER, audits, put, relabel
 
 THIRD = Judge(label="third", form="pairwise", model="judge-t")
 BY_THE_VIEWS = """
@@ -135,12 +135,12 @@ def test_pairs_are_counted_once_however_many_judges_judged_them(shared: Store) -
 
 
 def test_counts_by_bucket_add_up_to_those_of_the_judge(shared: Store) -> None:
-    drawn = product(("near", "wide"), (0.0, 0.3, 0.7, 2.0), ("A", "B", None))
+    drawn = list(product(("near", "wide"), (0.0, 0.3, 0.7, 2.0), ("A", "B", None)))
     records = [
         pair(
             f"p{n}",
-            episode(f"x{n}", rewarded(1 + gap), task=f"t{n % 3}"),
-            episode(f"y{n}", rewarded(1), task=f"t{n % 3}"),
+            episode(f"x{n}", rewarded(1 + gap), task=f"t{n % 4}"),
+            episode(f"y{n}", rewarded(1), task=f"t{n % 4}"),
             verdict(winner, "AB", **({} if winner is None else {"score_a": 3 + gap, "score_b": 3})),
             line=n,
             ability_bucket=bucket,
@@ -153,7 +153,13 @@ def test_counts_by_bucket_add_up_to_those_of_the_judge(shared: Store) -> None:
         ((group, whole),) = group_counts(connection).items()
         buckets = bucket_counts(connection, graded_rewards=True)
     assert (whole.pairs, whole.decidable, whole.unscored, whole.gold_tie) == (24, 18, 8, 6)
-    assert whole.measures["wrong_calls"] == Sums(3, 6, 12, 12, 24, 48)
+    tasks = [[said[2] for n, said in enumerate(drawn, 1) if n % 4 == task and said[1] and said[2]] for task in range(4)]
+    wrong, asked = [said.count("B") for said in tasks], [len(said) for said in tasks]
+    products = [
+        sum(a * b for a, b in zip(*two, strict=True)) for two in ((wrong, wrong), (wrong, asked), (asked, asked))
+    ]
+    assert whole.measures["wrong_calls"] == Sums(sum(map(bool, asked)), sum(wrong), sum(asked), *products)
+    assert (sum(wrong), sum(asked)) == (6, 12)
     for gap, names in {"ability": ("near", "wide"), "reward": ("near", "small", "medium", "wide")}.items():
         found = [buckets[Group(group.judge_id, None, gap, name)] for name in names]
         assert sum(one.pairs for one in found) == 24
@@ -181,7 +187,9 @@ def test_the_calls_of_pairs_are_read_from_an_index_alone(store: Store) -> None:
         dbapi.set_trace_callback(None)
     with store.read() as connection:
         reduce_audit(connection, "aud_1")
-        connection.exec_driver_sql("CREATE TEMPORARY TABLE audit_calls (pair_no, judge_no, ab, ba, un, bo, calls, score_a, score_b)")
+        connection.exec_driver_sql(
+            "CREATE TEMPORARY TABLE audit_calls (pair_no, judge_no, ab, ba, un, bo, calls, score_a, score_b)"
+        )
         (adding,) = [said for said in statements if "INSERT INTO audit_calls" in said and "SUM(" in said]
         plan = [step.detail for step in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {adding}")]
     assert any("verdicts USING COVERING INDEX verdicts_by_pair" in step for step in plan), plan

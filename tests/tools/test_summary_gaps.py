@@ -278,6 +278,17 @@ def test_a_rate_next_to_the_limit_takes_more_pairs_than_anyone_has(deps: Deps) -
     assert found.why.keys() == {"to_show_under", "to_show_over"}
 
 
+@pytest.mark.parametrize(("wrong", "side"), [(1, "to_show_under"), (3, "to_show_over")])
+def test_where_more_pairs_would_be_needed_than_are_counted_it_is_said(
+    deps: Deps, monkeypatch: pytest.MonkeyPatch, wrong: int, side: str
+) -> None:
+    monkeypatch.setattr("misjudge_tools.stats.power.MOST", 100)
+    monkeypatch.setattr("misjudge_tools.stats.power._FEW", 3)
+    stored(deps.store, planted(20, wrong, 0))
+    found = power_of(deps.store)
+    assert getattr(found, side) is None and found.why[side].startswith("It would take more than ten million pairs")
+
+
 def test_graded_rewards_are_a_gap_of_their_own(deps: Deps) -> None:
     records = []
     for n in range(12):

@@ -7,14 +7,17 @@ from typing import Literal, NamedTuple, get_args
 
 from misjudge_storage.gap_counts import GapOf, GapSums, gap_tasks
 from misjudge_storage.summary_records import BUCKET_CUTS
+from misjudge_storage.summary_values import GroupCounts
 from misjudge_tools.stats.gaps import CrossSums, JointSums, JointTally, difference, score_p
 from misjudge_tools.stats.power import ALPHA, smallest_difference
 from misjudge_tools.stats.rates import ClusterSums, NoData, clustered_rate
 from misjudge_tools.stats.task_permutation import moved, task_permutation
+from misjudge_tools.summary.counts import AuditCounts
 from misjudge_tools.summary.deciding.gaps_values import Gap, GapDifference, GapsSection
 from misjudge_tools.summary.judged import Judged
 from misjudge_tools.summary.sections import ABILITY_RANGES
 
+GAPS: tuple[Gap, ...] = get_args(Gap)
 MOST_MOVED = 500
 """Tasks that are moved at most in a permutation (`task_permutation.moved`); with more, the score test stands alone."""
 NO_GAP = NoData(
@@ -61,29 +64,32 @@ class _Tested(NamedTuple):
 
 def gaps_section(of: Judged) -> GapsSection | NoData:
     """Is the judge worse where the sides are near: near minus wide, for each gap."""
-    rows = [_row(of, gap, sums) for gap, sums in _by_gap(of)]
+    if of.paired is None or of.group is None:
+        return NO_GAP
+    rows = [_row(of.counts, gap, of.paired.judge_id, of.group) for gap in sums_by_gap(of)]
     if not rows:
         return NO_GAP
     seen = {row.gap for row in rows}
     return GapsSection(rows=tuple(rows), why={gap: why for gap, why in MISSING.items() if gap not in seen})
 
 
-def joint(sums: GapSums) -> JointSums:
-    """The sums of near pairs and all farther ones."""
+def sums_by_gap(of: Judged) -> dict[Gap, JointSums]:
+    """The sums of near pairs and all farther ones, for each gap that the judge's pairs have."""
+    if of.paired is None:
+        return {}
+    found = {gap: of.counts.gaps.get(GapOf(of.paired.judge_id, gap)) for gap in GAPS}
+    return {gap: _joint(sums) for gap, sums in found.items() if sums is not None}
+
+
+def _joint(sums: GapSums) -> JointSums:
     return JointSums(ClusterSums(*sums.near), ClusterSums(*sums.far), CrossSums(*sums.cross))
 
 
-def _by_gap(of: Judged) -> Iterator[tuple[Gap, GapSums]]:
-    gaps: tuple[Gap, ...] = get_args(Gap)
-    for gap in gaps:
-        sums = None if of.paired is None else of.counts.gaps.get(GapOf(of.paired.judge_id, gap))
-        if sums is not None:
-            yield gap, sums
-
-
-def _row(of: Judged, gap: Gap, sums: GapSums) -> GapDifference:
-    both = joint(sums)
-    tested = _tested(of, gap, both)
+def _row(counts: AuditCounts, gap: Gap, judge_id: str, group: GroupCounts) -> GapDifference:
+    of = GapOf(judge_id, gap)
+    sums = counts.gaps[of]
+    both = _joint(sums)
+    tested = _tested(counts, of, both)
     worse = tested.p is not None and tested.p <= ALPHA
     (near_bucket, near_range), *farther = (ABILITY_RANGES if gap == "ability" else BUCKET_CUTS).items()
     return GapDifference(
@@ -102,34 +108,32 @@ def _row(of: Judged, gap: Gap, sums: GapSums) -> GapDifference:
         test=tested.test,
         near_is_worse=worse,
         smallest_seen=None if worse else smallest_difference(both, sides=1),
-        notes=(ABOUT[gap], *(() if worse else _to_check(of, gap, both))),
+        notes=(ABOUT[gap], *(() if worse else _to_check(counts, gap, group, both))),
         why=ONE_TASK if tested.p is None else None,
     )
 
 
-def _tested(of: Judged, gap: Gap, both: JointSums) -> _Tested:
+def _tested(counts: AuditCounts, of: GapOf, both: JointSums) -> _Tested:
     """The p-value of near not being worse."""
     tails = score_p(both)
-    if tails is None or of.paired is None:
+    if tails is None:
         return _Tested(None, None)
     if moved(both) > MOST_MOVED:
         return _Tested(tails.more, "score")
-    rows = gap_tasks(of.counts.reduced, GapOf(of.paired.judge_id, gap))
+    rows = gap_tasks(counts.reduced, of)
     permuted = task_permutation(JointTally(*row[:4]) for row in rows for _ in range(row.tasks))
     # Where a bucket has hardly an error, permuting shows next to no variance.
     return _Tested(max(permuted.p, tails.more), permuted.how)
 
 
-def _to_check(of: Judged, gap: Gap, both: JointSums) -> Iterator[str]:
+def _to_check(counts: AuditCounts, gap: Gap, group: GroupCounts, both: JointSums) -> Iterator[str]:
     """Why near pairs may not look worse."""
-    group = of.group
-    if group is not None:
-        yield TOO_EASY.format(
-            wrong=both.first.k + both.second.k,
-            calls=both.first.n + both.second.n,
-            alike=group.gold_tie,
-            known=group.pairs - group.gold_unknown,
-        )
+    yield TOO_EASY.format(
+        wrong=both.first.k + both.second.k,
+        calls=both.first.n + both.second.n,
+        alike=group.gold_tie,
+        known=group.pairs - group.gold_unknown,
+    )
     if gap != "judge_score":
-        yield TOO_COARSE.format(binary="" if of.counts.graded_rewards else BINARY)
+        yield TOO_COARSE.format(binary="" if counts.graded_rewards else BINARY)
     yield NAMES_SEEN

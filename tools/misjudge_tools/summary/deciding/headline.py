@@ -18,6 +18,7 @@ from misjudge_tools.summary.deciding.policies import policies_section
 from misjudge_tools.summary.deciding.power import power_section
 from misjudge_tools.summary.deciding.verdict import Findings, verdict
 from misjudge_tools.summary.judged import Judged
+from misjudge_tools.summary.stopping_facts import misselection_of, stopping_of
 
 NO_PAIRS = NoData(why="This judge judged no pair. Judge pairs (form=pairwise), or import verdicts.")
 ASYMMETRIC = 0.05
@@ -43,6 +44,7 @@ def headline_section(of: Judged) -> HeadlineSection | NoData:
         worst_case=worst_case(of.group),
         ends={name: getattr(of.group, name) for name in ("decidable", "tie", "inconsistent", "weak", "unscored")},
         unscored=dict(of.counts.unscored.get(of.paired.judge_id, {})) if of.paired else {},
+        stopping=stopping_of(of.counts),
         missing=missing,
         asymmetric=tuple(one.arm for one in missing if one.p_adjusted is not None and one.p_adjusted < ASYMMETRIC),
     )
@@ -50,7 +52,7 @@ def headline_section(of: Judged) -> HeadlineSection | NoData:
 
 def findings(of: Judged, group: GroupCounts) -> Findings:
     """What the verdict rests on."""
-    wrong = make.misselection_section(group)
+    wrong = misselection_of(of, group)
     steady = make.consistency_section(group)
     gap = _by_gap(of)
     return Findings(

@@ -7,6 +7,7 @@ from typing import Literal
 from misjudge_storage.types import Value
 from misjudge_tools.stats.misselection import Misselection
 from misjudge_tools.stats.rates import Count, Share
+from misjudge_tools.summary.stopping_values import StoppingFacts
 
 Grade = Literal["do_not_use", "not_near", "usable", "undecided", "no_gold"]
 """`do_not_use`: wrong too often; `not_near`: on near pairs; `usable`: under the limit; `undecided`: too few pairs to
@@ -43,8 +44,9 @@ class HeadlineSection(Value):
     """What the audit comes to. The first sentence of `verdict` says whether the judge may be used, `would_change` what
     would change that. `limit` is the share of misselected that a usable judge stays under.
 
-    `ends` are decidable pairs by how they ended. `missing` holds the arms, `asymmetric` those whose replies are missing
-    more often than others: what is left is then no fair sample.
+    `ends` are pairs by how they ended. `stopping`: runs ended where enough was known, None where none might. `missing`
+    holds the arms, `asymmetric` those whose replies are missing more often than others: what is left is then no fair
+    sample.
     """
 
     grade: Grade
@@ -58,5 +60,6 @@ class HeadlineSection(Value):
     worst_case: WorstCase | None = None
     ends: dict[str, Count]
     unscored: dict[str, Count]
+    stopping: StoppingFacts | None = None
     missing: tuple[MissingArm, ...] = ()
     asymmetric: tuple[str, ...] = ()

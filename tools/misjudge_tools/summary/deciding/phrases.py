@@ -28,6 +28,7 @@ class Phrase(NamedTuple):
 _SHARE = Phrase(
     "{k} of {n} {what} ({rate}, 95 % {low}–{high})", "{n} {what}中 {k} 个（{rate}，95 % 区间 {low}–{high}）"
 )
+_MEAN = Phrase("{rate} over {n} {what} (95 % {low}–{high})", "{n} {what}上的 {rate}（95 % 区间 {low}–{high}）")
 _NONE = Phrase("none of no {what}", "没有{what}")
 
 
@@ -52,8 +53,9 @@ def share(rate: Rate, what: Counted, language: Language) -> str:
     if rate.rate is None or rate.low is None or rate.high is None:
         return _NONE.say(language, what=named)
     fine = int(rate.high - rate.low < NARROW)
-    # The mean of two orders is not k of n where the orders differ in number, but k and n say what it rests on.
-    return _SHARE.say(
+    # A mean of tasks, or of two orders that differ in number, is not k of n.
+    plain = abs(rate.rate - rate.k / rate.n) < 1e-9
+    return (_SHARE if plain else _MEAN).say(
         language,
         k=rate.k,
         n=rate.n,

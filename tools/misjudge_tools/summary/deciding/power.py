@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from math import ceil
-from typing import get_args
 
-from misjudge_storage.gap_counts import GapOf
 from misjudge_storage.summary_values import GroupCounts
 from misjudge_tools.stats.policies import LIMIT
 from misjudge_tools.stats.power import (
@@ -19,8 +17,7 @@ from misjudge_tools.stats.power import (
     told_by,
 )
 from misjudge_tools.stats.rates import ClusterSums, NoData, clustered_rate
-from misjudge_tools.summary.deciding.gaps import joint
-from misjudge_tools.summary.deciding.gaps_values import Gap
+from misjudge_tools.summary.deciding.gaps import sums_by_gap
 from misjudge_tools.summary.deciding.power_values import Detectable, Needed, PowerSection, Precision
 from misjudge_tools.summary.judged import Judged
 
@@ -92,17 +89,12 @@ def _up(number: float) -> int:
 
 
 def _near_far(of: Judged) -> Iterator[Detectable]:
-    gaps: tuple[Gap, ...] = get_args(Gap)
-    for gap in gaps:
-        sums = None if of.paired is None else of.counts.gaps.get(GapOf(of.paired.judge_id, gap))
-        if sums is not None:
-            both = joint(sums)
-            yield Detectable(
-                gap=gap, far_rate=both.second.k / both.second.n, difference=smallest_difference(both, sides=2)
-            )
+    for gap, both in sums_by_gap(of).items():
+        shown = smallest_difference(both, sides=2)
+        yield Detectable(gap=gap, far_rate=both.second.k / both.second.n, difference=shown)
 
 
-def _why(found: Design, to_show: Needed | None) -> Mapping[str, str]:
+def _why(found: Design, to_show: Needed | None) -> dict[str, str]:
     """Why there is no saying what it takes to show that the judge is under or over the limit."""
     why = {}
     if found.share >= LIMIT:
