@@ -68,7 +68,7 @@ def cost_lines(found: CostSection) -> Iterator[tuple[str, str]]:
 
 def _stages(stages: Sequence[StageCost]) -> Table:
     said = [name for name in STAGES if name not in {"failed", "retries", "cached"} or _any(stages, name)]
-    rows = {stage.stage: dict(zip(STAGES, _cells(stage), strict=True)) for stage in stages}
+    rows: dict[str, dict[str, str]] = {stage.stage: dict(zip(STAGES, _cells(stage), strict=True)) for stage in stages}
     whole = Layout(said, {label: [cells[name] for name in said] for label, cells in rows.items()})
     without_price = [name for name in said if name != "price"]
     narrow = Layout(without_price, {label: [cells[name] for name in without_price] for label, cells in rows.items()})

@@ -13,30 +13,29 @@ from typing import Literal, NamedTuple
 from sqlalchemy import Connection, text
 
 from misjudge_storage.reason_counts import Held, word_counts
-from misjudge_storage.summary_records import REDUCED, sums_of
+from misjudge_storage.reduced_audit import REDUCED, ROWS, SEGMENTS
+from misjudge_storage.summary_records import sums_of
 from misjudge_storage.summary_values import Sums
 from misjudge_storage.task_moments import Moments, moment_columns, read_moments, width
 
 MOST_ROWS = 20_000
-"""Pairs (each once for every judge) after which no further task is read."""
+"""Pairs of one judge after which no further task is read for it."""
 TASKS, SIDES, PAIRS = "bias_tasks", "bias_sides", "bias_pairs"
 """Temporary tables of the part that is read: its tasks, the episodes on them, and its pairs by judge."""
 
 LengthBy = Literal["output_tokens", "transcript_characters"]
 
 _LENGTHS: Mapping[LengthBy, str] = {"output_tokens": "output_tokens", "transcript_characters": "LENGTH(messages_json)"}
+_ALL_TASKS = f"SELECT DISTINCT task_id FROM {TASKS}"
 _CELLS = tuple(f"cell_{number}" for number in range(8))
 _SIZES = 6
 """Columns of `sums_of`."""
 
 
 class PartRead(NamedTuple):
-    """`rows` of `rows_in_all` pairs, each once for every judge, and what tells the length of an episode (None: nothing
-    does).
-    """
+    """The number of pairs, each once for every judge, and what tells the length of an episode (None: nothing does)."""
 
     rows: int
-    rows_in_all: int
     length_by: LengthBy | None
 
 
@@ -85,14 +84,25 @@ def bias_counts(connection: Connection, audit_id: str) -> BiasCounts:
 
 
 def read_part(connection: Connection, audit_id: str, most: int = MOST_ROWS) -> PartRead:
-    """Fill the temporary tables, with tasks until they hold `most` pairs. `place` counts the pairs of earlier tasks."""
+    """Fill the tables, for each judge with tasks until they hold `most` pairs; `place` counts those before."""
     given = {"audit": audit_id}
-    connection.execute(text(f"CREATE TEMPORARY TABLE {TASKS} (task_id VARCHAR PRIMARY KEY, place BIGINT)"))
+    connection.execute(
+        text(
+            f"CREATE TEMPORARY TABLE {TASKS} (judge_id VARCHAR, task_id VARCHAR, place BIGINT, "
+            "PRIMARY KEY (judge_id, task_id))"
+        )
+    )
     connection.execute(
         text(f"""
-        INSERT INTO {TASKS} SELECT task_id, place FROM (
-            SELECT t.task_id, SUM(s.n) OVER (ORDER BY t.content_hash, t.task_id) - s.n AS place
-            FROM (SELECT task_id, COUNT(*) AS n FROM {REDUCED} WHERE judge_id IS NOT NULL GROUP BY task_id) s
+        INSERT INTO {TASKS} SELECT judge_id, task_id, place FROM (
+            SELECT s.judge_id, t.task_id,
+                SUM(s.n) OVER (PARTITION BY s.judge_id ORDER BY t.content_hash, t.task_id) - s.n AS place
+            FROM (
+                SELECT g.judge_id, g.task_id, SUM(r.n) AS n
+                FROM (SELECT segment_no, COUNT(*) AS n FROM {ROWS} GROUP BY segment_no) r
+                JOIN {SEGMENTS} g ON g.segment_no = r.segment_no
+                WHERE g.judge_id IS NOT NULL GROUP BY g.judge_id, g.task_id
+            ) s
             CROSS JOIN tasks t WHERE t.audit_id = :audit AND t.task_id = s.task_id
         ) AS placed WHERE place < {most}
         """),
@@ -107,21 +117,19 @@ def read_part(connection: Connection, audit_id: str, most: int = MOST_ROWS) -> P
         text(f"""
         INSERT INTO {SIDES}
         SELECT trajectory_id, {length}, COALESCE(base_model, agent)
-        FROM {TASKS} k CROSS JOIN trajectories t WHERE t.audit_id = :audit AND t.task_id = k.task_id
+        FROM ({_ALL_TASKS}) k CROSS JOIN trajectories t WHERE t.audit_id = :audit AND t.task_id = k.task_id
         """),
         given,
     )
     connection.execute(text(_pairs_query()))
-    count = f"SELECT (SELECT COUNT(*) FROM {PAIRS}), (SELECT COUNT(*) FROM {REDUCED} WHERE judge_id IS NOT NULL)"
-    rows, rows_in_all = connection.execute(text(count)).one()
-    return PartRead(rows, rows_in_all, length_by)
+    return PartRead(connection.scalar(text(f"SELECT COUNT(*) FROM {PAIRS}")) or 0, length_by)
 
 
 def _length_by(connection: Connection, given: Mapping[str, str]) -> LengthBy | None:
     """What more of the episodes have. The tokens that a source states are cheap to read, and count what was written."""
     query = f"""
         SELECT COUNT(output_tokens), COUNT(messages_json)
-        FROM {TASKS} k CROSS JOIN trajectories t WHERE t.audit_id = :audit AND t.task_id = k.task_id
+        FROM ({_ALL_TASKS}) k CROSS JOIN trajectories t WHERE t.audit_id = :audit AND t.task_id = k.task_id
     """
     stated, kept = connection.execute(text(query), given).one()
     if not stated and not kept:
@@ -133,8 +141,8 @@ def _pairs_query() -> str:
     """The pairs by judge. Sides are told apart by `first`, the side whose agent comes first by name, so that nothing
     hangs on which of the two is called A.
     """
-    # CROSS JOIN keeps SQLite from going through all episodes for each pair.
-    # CROSS JOIN keeps SQLite from going through all episodes for each pair.
+    # CROSS JOIN keeps SQLite from going through all episodes for each pair; IN lets it skip the pairs of other tasks.
+    # CROSS JOIN keeps SQLite from going through all episodes for each pair; IN lets it skip the pairs of other tasks.
     return f"""
         CREATE TEMPORARY TABLE {PAIRS} AS
         SELECT s.judge_id, s.task_id, k.place, s.pair_id, s.gold, s.decidable, s.status, s.pref, s.reward_lead,
@@ -145,7 +153,8 @@ def _pairs_query() -> str:
             CASE WHEN s.agent_a < s.agent_b OR (s.agent_a = s.agent_b AND s.trajectory_a < s.trajectory_b) THEN 'A'
                 ELSE 'B' END AS first
         FROM {REDUCED} s CROSS JOIN {TASKS} k CROSS JOIN {SIDES} a CROSS JOIN {SIDES} b
-        WHERE s.judge_id IS NOT NULL AND k.task_id = s.task_id
+        WHERE s.judge_id IS NOT NULL AND s.task_id IN (SELECT task_id FROM {TASKS})
+            AND k.judge_id = s.judge_id AND k.task_id = s.task_id
             AND a.trajectory_id = s.trajectory_a AND b.trajectory_id = s.trajectory_b
     """
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from sqlalchemy import Connection, bindparam, text
+from sqlalchemy import Connection, text
 
-from misjudge_storage.summary_records import REDUCED
+from misjudge_storage.reduced_audit import REDUCED
 
 PairConflict = Literal["strict", "unsupported", "missed"]
 
@@ -56,11 +56,11 @@ class ConflictPair(NamedTuple):
     status: str
     pref: str | None
     gold: str | None
+    gold_source: str | None
     score_a: float | None
     score_b: float | None
     reward_gap: float | None
     ability_bucket: str | None
-    gold_source: str | None
 
 
 class ConflictEpisode(NamedTuple):
@@ -86,32 +86,20 @@ def conflict_counts(connection: Connection) -> dict[str, ConflictCounts]:
     return found
 
 
-def conflict_pairs(
-    connection: Connection, audit_id: str, judge_id: str, kind: PairConflict, most: int
-) -> Sequence[ConflictPair]:
+def conflict_pairs(connection: Connection, judge_id: str, kind: PairConflict, most: int) -> Sequence[ConflictPair]:
     """The first of them: where both orders say the same before where one is a tie, the widest apart in the judge's own
     scores first, near pairs before others, then by id.
     """
     query = f"""
-        SELECT pair_id, task_id, agent_a, agent_b, status, pref, gold, score_a, score_b, reward_gap, ability_bucket
+        SELECT pair_id, task_id, agent_a, agent_b, status, pref, gold, gold_source, score_a, score_b,
+            reward_gap, ability_bucket
         FROM {REDUCED} WHERE judge_id = :judge AND {_KINDS[kind]}
         ORDER BY CASE status WHEN 'decided' THEN 0 WHEN 'weak' THEN 1 ELSE 2 END, both_orders DESC,
             COALESCE(score_gap, -1) DESC, CASE ability_bucket WHEN 'near' THEN 0 ELSE 1 END, pair_id
         LIMIT :most
     """
-    rows = connection.execute(text(query), {"judge": judge_id, "most": most}).mappings().all()
-    sources = _gold_sources(connection, audit_id, [row["pair_id"] for row in rows])
-    return [ConflictPair(**row, gold_source=sources.get(row["pair_id"])) for row in rows]
-
-
-def _gold_sources(connection: Connection, audit_id: str, pair_ids: Sequence[str]) -> dict[str, str]:
-    if not pair_ids:
-        return {}
-    query = text("SELECT pair_id, gold_source FROM pair_gold WHERE audit_id = :audit AND pair_id IN :pairs")
-    rows = connection.execute(
-        query.bindparams(bindparam("pairs", expanding=True)), {"audit": audit_id, "pairs": list(pair_ids)}
-    )
-    return {row[0]: row[1] for row in rows}
+    rows = connection.execute(text(query), {"judge": judge_id, "most": most}).mappings()
+    return [ConflictPair(**row) for row in rows]
 
 
 def satisfied_failures(connection: Connection, audit_id: str, judge_id: str, most: int) -> Sequence[ConflictEpisode]:

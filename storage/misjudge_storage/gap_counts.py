@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, text
 
-from misjudge_storage.summary_records import MEASURES, REDUCED, sums_of
+from misjudge_storage.reduced_kinds import unpacked
+from misjudge_storage.summary_records import REDUCED, sums_of
 from misjudge_storage.summary_values import CrossSums, Sums
 
 # With a margin, since 0.8 − 0.6 is a little more than 0.2 in floating point.
@@ -50,16 +51,12 @@ class GapTask(NamedTuple):
 def gap_sums(connection: Connection, *, graded_rewards: bool) -> dict[GapOf, GapSums]:
     """The sums of every judge and gap with near and far decidable pairs; after `summary_records.reduce_audit`."""
     gaps = [gap for gap in _NEAR if graded_rewards or gap != "reward"]
-    places = [(gap, side) for gap in gaps for side in _SIDES]
-    inner = ", ".join(_by_task(gap, side) for gap, side in places)
     outer = ", ".join(
         f"{sums_of(f'{gap}_near')}, {sums_of(f'{gap}_far')}, {_cross(gap)}, SUM(c_{gap}_near), SUM(c_{gap}_far)"
         for gap in gaps
     )
     query = f"""
-        WITH said AS ({_said(gaps)}),
-        by_task AS (SELECT judge_id, task_id, {inner} FROM said GROUP BY judge_id, task_id)
-        SELECT judge_id, {outer} FROM by_task GROUP BY judge_id
+        WITH {_by_task(gaps)} SELECT judge_id, {outer} FROM by_task GROUP BY judge_id
     """
     found = {}
     for judge_id, *numbers in connection.execute(text(query)):
@@ -73,29 +70,35 @@ def gap_sums(connection: Connection, *, graded_rewards: bool) -> dict[GapOf, Gap
 
 def gap_tasks(connection: Connection, of: GapOf) -> list[GapTask]:
     """The tasks of a judge by their calls near and far: as many rows as there are different tasks."""
-    inner = ", ".join(_by_task(of.gap, side) for side in _SIDES)
     numbers = ", ".join(f"k_{of.gap}_{side}, n_{of.gap}_{side}" for side in _SIDES)
     query = f"""
-        WITH said AS ({_said([of.gap])} AND judge_id = :judge),
-        by_task AS (SELECT task_id, {inner} FROM said GROUP BY task_id)
+        WITH {_by_task([of.gap], "judge_id = :judge")}
         SELECT {numbers}, COUNT(*) FROM by_task GROUP BY {numbers} ORDER BY {numbers}
     """
     return [GapTask(*map(int, row)) for row in connection.execute(text(query), {"judge": of.judge_id})]
 
 
-def _said(gaps: Sequence[str]) -> str:
-    wrong, scored = MEASURES["wrong_calls"]
+def _by_task(gaps: Sequence[str], judges: str = "judge_id IS NOT NULL") -> str:
+    """The common table `by_task`: wrong calls k, scored ones n and pairs c of each task, near and far."""
+    places = [f"{gap}_{side}" for gap in gaps for side in _SIDES]
     near = ", ".join(f"{_NEAR[gap]} AS {gap}" for gap in gaps)
+    summed = ", ".join(_summed(gap, side) for gap in gaps for side in _SIDES)
+    halves = ", ".join(
+        f"{half} AS {part}_{place}" for place in places for part, half in zip("kn", unpacked(f"p_{place}"), strict=True)
+    )
     return f"""
-        SELECT judge_id, task_id, {wrong} AS wrong, {scored} AS scored, {near}
-        FROM {REDUCED} WHERE judge_id IS NOT NULL AND decidable = 1
+        said AS (
+            SELECT judge_id, task_id, p_wrong_calls, {near} FROM {REDUCED} WHERE {judges} AND decidable = 1
+        ),
+        summed AS (SELECT judge_id, task_id, {summed} FROM said GROUP BY judge_id, task_id),
+        by_task AS (SELECT judge_id, {halves}, {", ".join(f"c_{place}" for place in places)} FROM summed)
     """
 
 
-def _by_task(gap: str, side: str) -> str:
+def _summed(gap: str, side: str) -> str:
     within = f"CASE WHEN {gap} = {int(side == 'near')} THEN"
     return (
-        f"SUM({within} wrong ELSE 0 END) AS k_{gap}_{side}, SUM({within} scored ELSE 0 END) AS n_{gap}_{side}, "
+        f"CAST(SUM({within} p_wrong_calls ELSE 0 END) AS BIGINT) AS p_{gap}_{side}, "
         f"SUM({within} 1 ELSE 0 END) AS c_{gap}_{side}"
     )
 

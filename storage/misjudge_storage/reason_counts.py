@@ -14,8 +14,8 @@ from sqlalchemy import Connection, text
 from misjudge_storage.summary_records import sums_of
 from misjudge_storage.summary_values import Sums
 
-MOST_READ = 4_000
-"""Pairs (each once for every judge) after which no further task has its reasons read."""
+MOST_READ = 2_500
+"""Pairs of one judge after which no further task has its reasons read."""
 MOST_CHARACTERS = 2_000
 """Of one reply's reasons: none makes the others wait."""
 REASONS = "bias_reasons"

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, text
 
+from misjudge_storage.reduced_episodes import ACTORS, TASKS
 from misjudge_storage.summary_records import MEASURES, REDUCED, sums_of
 from misjudge_storage.summary_values import CrossSums, Sums
 
@@ -24,31 +25,35 @@ OF_TASKS = ("category", "language", "subset")
 BETWEEN = " + "
 """Between the two names of a combination."""
 
+_SIDES = 1 << 31
 _BAND = " ".join(f"WHEN {condition} THEN '{band}'" for band, condition in TURNS.items())
 _COUNTED = "COUNT(*) AS pairs, SUM(decidable) AS decidable, SUM({}) AS k_calls, SUM({}) AS n_calls".format(
     *MEASURES["wrong_calls"]
 )
-_ADDED = "SUM(pairs) AS pairs, SUM(decidable) AS decidable, SUM(k_calls) AS k_calls, SUM(n_calls) AS n_calls"
-_TASKS = "SELECT judge_id, task_id, SUM(k_calls) AS k_all, SUM(n_calls) AS n_all FROM {} GROUP BY judge_id, task_id"
+_TASKS = """
+    SELECT judge_id, task_id, SUM(pairs) AS pairs_all, SUM(decidable) AS decidable_all,
+        SUM(k_calls) AS k_all, SUM(n_calls) AS n_all
+    FROM cells GROUP BY judge_id, task_id
+"""
 _NUMBERS = "pairs, decidable, clusters, k, n, kk, kn, nn, both_kinds, k_k, k_n, n_k, n_n"
 _LARGEST = f"""
-    summed (judge_id, dimension, value, other, {_NUMBERS}) AS (
-        SELECT v.judge_id, v.dimension, v.value, v.other, SUM(v.pairs), SUM(v.decidable), {sums_of("calls")},
+    summed (judge_id, dimension, value, {_NUMBERS}) AS (
+        SELECT v.judge_id, v.dimension, v.value, SUM(v.pairs), SUM(v.decidable), {sums_of("calls")},
             SUM(CASE WHEN n_calls > 0 AND n_all > n_calls THEN 1 ELSE 0 END),
             SUM(k_calls * k_all), SUM(k_calls * n_all), SUM(n_calls * k_all), SUM(n_calls * n_all)
         FROM by_value v JOIN tasks t ON t.judge_id = v.judge_id AND t.task_id = v.task_id
-        GROUP BY v.judge_id, v.dimension, v.value, v.other HAVING SUM(n_calls) > 0
+        GROUP BY v.judge_id, v.dimension, v.value HAVING SUM(n_calls) > 0
     ),
     placed AS (
         SELECT s.*, COUNT(*) OVER (PARTITION BY judge_id, dimension) AS number,
             SUM(pairs) OVER (PARTITION BY judge_id, dimension) AS all_pairs,
-            ROW_NUMBER() OVER (PARTITION BY judge_id, dimension ORDER BY n DESC, value, other) AS place
+            ROW_NUMBER() OVER (PARTITION BY judge_id, dimension ORDER BY n DESC, value) AS place
         FROM summed s
     )
-    SELECT judge_id, dimension, value, other, {_NUMBERS}, number, all_pairs FROM placed
+    SELECT judge_id, dimension, {{value}}, {{other}}, {_NUMBERS}, number, all_pairs FROM placed
     WHERE place <= :most ORDER BY judge_id, dimension, place
 """
-"""From `by_value`, the sums of a task and value, and `tasks`, those of the task."""
+"""From `by_value`, the sums of a task and value, and `tasks`, those of the task; and what a value is called."""
 
 
 class SliceCounts(NamedTuple):
@@ -80,42 +85,62 @@ def slice_counts(connection: Connection, most: int) -> list[SliceCounts]:
 
 def _of_cells(connection: Connection, most: int) -> list[SliceCounts]:
     """By turns, and by what all pairs of a task have in common."""
-    common = ", ".join(f"MIN({name}) AS {name}" for name in OF_TASKS)
     query = f"""
         WITH cells AS (
-            SELECT judge_id, task_id, CASE {_BAND} END AS turns, {common}, {_COUNTED}
+            SELECT judge_id, task_id, CASE {_BAND} END AS turns, {_COUNTED}
             FROM {REDUCED} WHERE judge_id IS NOT NULL GROUP BY judge_id, task_id, CASE {_BAND} END
         ),
-        tasks AS ({_TASKS.format("cells")}),
-        by_value AS ({" UNION ALL ".join(_values(name) for name in ("turns", *OF_TASKS))}),
-        {_LARGEST}
+        tasks AS ({_TASKS}),
+        by_value (judge_id, task_id, dimension, value, pairs, decidable, k_calls, n_calls) AS (
+            SELECT judge_id, task_id, 'turns', turns, pairs, decidable, k_calls, n_calls FROM cells
+            WHERE turns IS NOT NULL
+            {" ".join(f"UNION ALL {_of_task(name)}" for name in OF_TASKS)}
+        ),
+        {_LARGEST.format(value="value", other="NULL")}
     """
     return _read(connection, query, most)
 
 
-def _values(name: str) -> str:
+def _of_task(name: str) -> str:
     return f"""
-        SELECT judge_id, task_id, '{name}' AS dimension, {name} AS value, NULL AS other, {_ADDED}
-        FROM cells WHERE {name} IS NOT NULL GROUP BY judge_id, task_id, {name}
+        SELECT judge_id, t.task_id, '{name}', x.{name}, pairs_all, decidable_all, k_all, n_all
+        FROM tasks t JOIN {TASKS} x ON x.task_id = t.task_id WHERE x.{name} IS NOT NULL
     """
 
 
 def _of_sides(connection: Connection, most: int) -> list[SliceCounts]:
-    """By the models of both sides, or by the agents."""
-    known = f"SELECT EXISTS (SELECT 1 FROM {REDUCED} WHERE model_a IS NOT NULL AND model_b IS NOT NULL)"
-    dimension, side = ("models", "model") if connection.scalar(text(known)) else ("agents", "agent")
-    a, b = f"{side}_a", f"{side}_b"
-    first, second = f"CASE WHEN {a} <= {b} THEN {a} ELSE {b} END", f"CASE WHEN {a} <= {b} THEN {b} ELSE {a} END"
+    """By the models of both sides, or by the agents; numbered by name, so that no name is compared row by row."""
+    dimension, name = ("models", "base_model") if _has_models(connection) else ("agents", "agent")
+    couple = f"CASE WHEN a.side_no < b.side_no THEN {_couple('a', 'b')} ELSE {_couple('b', 'a')} END"
     query = f"""
-        WITH cells AS (
-            SELECT judge_id, task_id, {first} AS value, {second} AS other, {_COUNTED}
-            FROM {REDUCED} WHERE judge_id IS NOT NULL GROUP BY judge_id, task_id, {first}, {second}
+        WITH sides AS (
+            SELECT actor_no, {name} AS name, DENSE_RANK() OVER (ORDER BY {name}) AS side_no
+            FROM {ACTORS} WHERE {name} IS NOT NULL
         ),
-        tasks AS ({_TASKS.format("cells")}),
-        by_value AS (SELECT '{dimension}' AS dimension, c.* FROM cells c WHERE value IS NOT NULL AND other IS NOT NULL),
-        {_LARGEST}
+        cells AS (
+            SELECT judge_id, task_id, {couple} AS value, {_COUNTED}
+            FROM {REDUCED} r LEFT JOIN sides a ON a.actor_no = r.actor_a LEFT JOIN sides b ON b.actor_no = r.actor_b
+            WHERE judge_id IS NOT NULL GROUP BY judge_id, task_id, {couple}
+        ),
+        tasks AS ({_TASKS}),
+        by_value AS (SELECT '{dimension}' AS dimension, c.* FROM cells c WHERE value IS NOT NULL),
+        {_LARGEST.format(value=_named(f"value / {_SIDES}"), other=_named(f"value % {_SIDES}"))}
     """
     return _read(connection, query, most)
+
+
+def _has_models(connection: Connection) -> bool:
+    stated = f"SELECT EXISTS (SELECT 1 FROM {ACTORS} WHERE base_model IS NOT NULL)"
+    both = f"SELECT EXISTS (SELECT 1 FROM {REDUCED} WHERE model_a IS NOT NULL AND model_b IS NOT NULL)"
+    return bool(connection.scalar(text(stated)) and connection.scalar(text(both)))
+
+
+def _couple(first: str, second: str) -> str:
+    return f"{first}.side_no * {_SIDES} + {second}.side_no"
+
+
+def _named(number: str) -> str:
+    return f"(SELECT MIN(s.name) FROM sides s WHERE s.side_no = {number})"
 
 
 def _read(connection: Connection, query: str, most: int) -> list[SliceCounts]:

@@ -71,9 +71,9 @@ def live(**values: Any) -> list[Record]:
 
 FLAGS = "leaked_criteria 2"
 FACTS = {
-    "客服智能体": ["10 of 10", "100.0 % [66–100]", "0 of 0 satisfied", "finished 10", FLAGS],
-    "flaky:0.95": ["10 of 10", "100.0 % [66–100]", "–", "finished 10", FLAGS],
-    "talker": ["0 of 9", "0.0 % [0–37]", "9 of 9 satisfied", "finished 9", "user_sim_error 1", FLAGS],
+    "客服智能体": ["10 of 10", "100.0 % [72–100]", "0 of 0 satisfied", "finished 10", FLAGS],
+    "flaky:0.95": ["10 of 10", "100.0 % [72–100]", "–", "finished 10", FLAGS],
+    "talker": ["0 of 9", "0.0 % [0–30]", "9 of 9 satisfied", "finished 9", "user_sim_error 1", FLAGS],
 }
 
 
@@ -100,7 +100,7 @@ def test_what_is_known_of_agents_stands_in_a_line_where_there_is_room(
     deps: Deps, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stored(deps.store, live())
-    talker = ["talker", "0 of 9: 0.0 % [0–37]", "9 of 9 satisfied", "1", "finished 9, user_sim_error 1", FLAGS]
+    talker = ["talker", "0 of 9: 0.0 % [0–30]", "9 of 9 satisfied", "1", "finished 9, user_sim_error 1", FLAGS]
     for width, lines in ((150, 1), (100, 2)):
         monkeypatch.setattr(console, "width", width)
         out = printed(deps, capsys)

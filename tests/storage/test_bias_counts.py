@@ -64,7 +64,7 @@ def rows(connection: Connection, query: str) -> list[Any]:
 def test_every_pick_score_and_word_of_a_small_audit_is_counted(any_store: Store) -> None:
     with reduced(any_store, records(3, 2)) as (connection, audit, ids):
         found = bias.bias_counts(connection, audit)
-    assert found.part == bias.PartRead(12, 12, "transcript_characters")
+    assert found.part == bias.PartRead(12, "transcript_characters")
     mine, theirs = found.picks[ids["judge"]], found.picks[ids["other"]]
     each = Sums(clusters=3, k=6, n=6, kk=12, kn=12, nn=12)
     assert (mine.pairs, mine.longer, theirs.longer) == (6, each, Sums(3, 0, 6, 0, 0, 12))
@@ -82,14 +82,27 @@ def test_every_pick_score_and_word_of_a_small_audit_is_counted(any_store: Store)
     assert ids["other"] not in found.words
 
 
-def test_of_a_large_audit_whole_tasks_are_read_and_always_the_same(any_store: Store) -> None:
-    with reduced(any_store, records(8, 3)) as (connection, audit, _):
-        part = bias.read_part(connection, audit, most=20)
-        tasks = rows(connection, f"SELECT task_id, COUNT(*), MIN(place) FROM {bias.PAIRS} GROUP BY task_id ORDER BY 3")
-        by_digest = rows(connection, "SELECT task_id FROM tasks ORDER BY content_hash, task_id LIMIT 4")
-    # Two judges on three pairs of each task: the fourth task is the one that reaches the limit.
-    assert (part.rows, part.rows_in_all) == (24, 48)
-    assert [tuple(row) for row in tasks] == [(row[0], 6, 6 * place) for place, row in enumerate(by_digest)]
+def test_of_a_large_audit_whole_tasks_are_read_for_each_judge_and_always_the_same(any_store: Store) -> None:
+    made = records(8, 3)
+    with reduced(any_store, made) as (connection, audit, ids):
+        by_digest = [row[0] for row in rows(connection, "SELECT task_id FROM tasks ORDER BY content_hash, task_id")]
+        part = bias.read_part(connection, audit, most=10)
+        query = f"SELECT judge_id, task_id, COUNT(*), MIN(place) FROM {bias.PAIRS} GROUP BY judge_id, task_id"
+        read = {tuple(row) for row in rows(connection, query)}
+    # The fourth task is the one that reaches the limit.
+    assert part.rows == 24
+    assert read == {(ids[judge], by_digest[n], 3, 3 * n) for judge in ("judge", "other") for n in range(4)}
+
+
+def test_a_judge_of_a_few_tasks_of_a_large_audit_has_all_of_them_read(any_store: Store) -> None:
+    few = [
+        one.model_copy(update={"verdicts": one.verdicts if one.line == 24 else one.verdicts[:2]})
+        for one in records(8, 3)
+    ]
+    with reduced(any_store, few) as (connection, audit, ids):
+        bias.read_part(connection, audit, most=6)
+        read = rows(connection, f"SELECT judge_id, COUNT(*) FROM {bias.PAIRS} GROUP BY judge_id")
+    assert {row[0]: row[1] for row in read} == {ids["judge"]: 6, ids["other"]: 1}
 
 
 def test_lengths_are_those_that_more_of_the_episodes_have(any_store: Store) -> None:
@@ -131,7 +144,7 @@ def test_pairs_of_a_side_of_no_known_family_are_left_out(any_store: Store) -> No
 def test_conflicts_are_counted_and_named_on_every_store(any_store: Store) -> None:
     with reduced(any_store, records(3, 2)) as (connection, audit, ids):
         found = conflict_rows.conflict_counts(connection)
-        pairs = conflict_rows.conflict_pairs(connection, audit, ids["judge"], "strict", 4)
+        pairs = conflict_rows.conflict_pairs(connection, ids["judge"], "strict", 4)
         episodes = conflict_rows.satisfied_failures(connection, audit, ids["gate"], 4)
     assert found[ids["judge"]] == {"strict": (6, 6), "unsupported": (0, 0), "missed": (0, 6)}
     assert found[ids["other"]]["strict"] == (0, 6)

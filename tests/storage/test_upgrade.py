@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Boolean, Connection, DateTime, Engine, MetaData, make_url
+from sqlalchemy import Boolean, Connection, DateTime, Engine, MetaData, make_url, text
 from sqlalchemy.types import TypeEngine
 from sqlmodel import SQLModel
 
 from builders import JUDGE, SATISFACTION, episode, label, messages, pair, passed, satisfied, verdict
-from misjudge_storage import leases, run_progress, run_records
+from misjudge_storage import leases, rubric_library, run_progress, run_records
 from misjudge_storage.columns import utc_now
 from misjudge_storage.connections import postgres_engine
 from misjudge_storage.engine import Store, open_store
@@ -24,12 +24,13 @@ from misjudge_storage.ingest import ensure_audit, ingest
 from misjudge_storage.judging_records import read_pair_subjects, read_pair_truths, stored_replies
 from misjudge_storage.migrations import all_migrations
 from misjudge_storage.probe_records import probed_judge
+from misjudge_storage.rubric_counts import draft_tasks
 from misjudge_storage.run_progress import Progress, RoleSpend, Stage
 from misjudge_storage.run_records import PlannedCell, RunRow
 from misjudge_storage.types import Log, Record
 from misjudge_storage.upgrading import upgrade
 
-VERSIONS = (2, 3, 4, 5)
+VERSIONS = (2, 3, 4, 5, 6)
 NEWEST = all_migrations()[-1].number
 OLD_JUDGE = JUDGE.model_copy(update={"origin": "imported"})
 OLD_GATE = SATISFACTION.model_copy(update={"origin": "imported"})
@@ -134,7 +135,8 @@ def test_the_views_of_an_upgraded_store_say_what_they_said_and_what_is_made_up(o
     assert made_up == ({("simulated", False)} if version > 2 else set()) | of_live
     judged = {(row["pair_id"], row["judge_pref"], row["judge"] == "judge") for row in before["audit_pairs"]}
     live = {(LIVE_PAIR, "A", False)} if version > 3 else set()
-    assert judged == {("p1", "A", False), ("p1", None, True), ("p2", "B", True)} | live
+    by_rules = {("p0", None, False), ("p1", None, False)} if version > 5 else set()
+    assert judged == {("p1", "A", False), ("p1", None, True), ("p2", "B", True)} | live | by_rules
 
 
 def judging_runs(connection: Connection) -> dict[str, RunRow]:
@@ -154,15 +156,15 @@ def test_an_old_run_goes_on_where_it_was_stopped(upgraded: Store, version: int) 
         assert run_progress.calls_made(connection, stopped.run_id) == (2 if version == 2 else 1)
         left = run_records.pending(connection, stopped.run_id, 0, 10)
         assert [(cell.seq, cell.pair_id, cell.order_shown) for cell in left] == [(3, "p2", "AB"), (4, "p2", "BA")]
-        asked = connection.exec_driver_sql("SELECT judge_id FROM judges WHERE origin = 'gateway' AND NOT simulated")
-        assert {cell.actor_id for cell in left} == set(asked.scalars())
+        asked = text("SELECT judge_id FROM judges WHERE audit_id = :audit AND origin = 'gateway' AND NOT simulated")
+        assert {cell.actor_id for cell in left} == set(connection.scalars(asked, {"audit": stopped.audit_id}))
         assert run_records.run_with_key(connection, "nightly") == stopped.run_id
         lease = leases.claim(connection, stopped.run_id, "one")
         assert lease is not None
         assert lease.epoch == 2
 
 
-@pytest.mark.parametrize("version", [3, 4, 5], indirect=True)
+@pytest.mark.parametrize("version", [3, 4, 5, 6], indirect=True)
 def test_what_version_3_knew_of_limits_pauses_and_replies_is_kept(upgraded: Store) -> None:
     with upgraded.write() as connection:
         runs = judging_runs(connection)
@@ -179,7 +181,7 @@ def test_what_version_3_knew_of_limits_pauses_and_replies_is_kept(upgraded: Stor
         assert run_records.read_run(connection, killed.run_id).note is None
 
 
-@pytest.mark.parametrize("version", [4, 5], indirect=True)
+@pytest.mark.parametrize("version", [4, 5, 6], indirect=True)
 def test_a_live_run_of_version_4_or_later_keeps_its_episodes_and_what_is_left_of_its_plan(upgraded: Store) -> None:
     with upgraded.write() as connection:
         (live,) = [run for run in run_records.list_runs(connection, None) if run.operation == "run_pair"]
@@ -199,8 +201,8 @@ def test_a_live_run_of_version_4_or_later_keeps_its_episodes_and_what_is_left_of
         assert run_records.pending(connection, again, 0, 10) == [probed._replace(seq=1)]
 
 
-@pytest.mark.parametrize("version", [5], indirect=True)
-def test_a_probing_of_version_5_keeps_its_verdicts_and_what_is_left_of_its_plan(upgraded: Store) -> None:
+@pytest.mark.parametrize("version", [5, 6], indirect=True)
+def test_a_probing_of_version_5_or_later_keeps_its_verdicts_and_what_is_left_of_its_plan(upgraded: Store) -> None:
     with upgraded.write() as connection:
         (probing,) = [run for run in run_records.list_runs(connection, None) if run.operation == "probe_judge"]
         assert (probing.audit, probing.state, probing.budget_json) == ("live", "cancelled", '{"max_calls":3}')
@@ -217,6 +219,30 @@ def test_a_probing_of_version_5_keeps_its_verdicts_and_what_is_left_of_its_plan(
         )
         again = run_records.create_run(connection, probing.audit_id, "score_rubrics", "{}", None, [drafted])
         assert run_records.pending(connection, again, 0, 10) == [drafted._replace(seq=1)]
+
+
+@pytest.mark.parametrize("version", [6], indirect=True)
+def test_rules_of_version_6_keep_what_was_written_matched_and_judged_by_them(upgraded: Store) -> None:
+    with upgraded.write() as connection:
+        (gap,) = [run for run in run_records.list_runs(connection, None) if run.operation == "score_rubrics"]
+        assert (gap.audit, gap.state, gap.budget_json) == ("rules", "cancelled", '{"max_calls":14}')
+        stages = [Stage("rubric_generate", 2, 2), Stage("rubric_match", 2, 2), Stage("pairwise", 6, 12)]
+        assert run_progress.stages(connection, gap.run_id) == stages
+        left = run_records.pending(connection, gap.run_id, 0, 10)
+        assert [(cell.kind, cell.pair_id, cell.order_shown) for cell in left] == 3 * [
+            ("pairwise", "p1", "AB"),
+            ("pairwise", "p1", "BA"),
+        ]
+        drafts = draft_tasks(connection, gap.audit_id)
+        assert [(draft.task_id, draft.generated, draft.total_gold) for draft in drafts] == [
+            ("task of p0", 4, 3),
+            ("task of p1", 4, 3),
+        ]
+        assert run_records.run_with_key(connection, "by rules") == gap.run_id
+        (kept,) = rubric_library.entries(connection)
+        assert (kept.name, kept.version, kept.number) == ("orders", 1, 2)
+        lease = leases.claim(connection, gap.run_id, "one")
+        assert lease is not None
 
 
 def test_importing_the_same_file_into_an_upgraded_store_adds_nothing(upgraded: Store) -> None:

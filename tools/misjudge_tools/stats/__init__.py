@@ -7,6 +7,8 @@
     consistency     what the judge does when the order of the sides is swapped
     satisfaction    what a satisfied judge says about success
     ranking         whether a gate ranks agents as their rewards do
+    agent_pairs     every two agents compared, as sets that can be resampled
+    bootstrap       resampling of whole clusters, all resamples counted at once
     trials          pass^k over repeated trials of a task
     agreement       chance-corrected agreement of two labellers
     rubrics         how well generated rules stand for the gold ones

@@ -149,12 +149,12 @@ def _cuts_of(scope: Scope, how: Comparison) -> Sequence[float]:
     return how.cuts if scope == "all" else (how.main,)
 
 
-def _scopes(a: AgentScore, b: AgentScore, noise: float | None) -> tuple[Scope, ...]:
-    found: tuple[Scope, ...] = ("all",)
+def _scopes(a: AgentScore, b: AgentScore, noise: float | None) -> Sequence[Scope]:
+    found: list[Scope] = ["all"]
     if a.base_model is not None and a.base_model == b.base_model:
-        found += ("same",)
+        found.append("same")
     if noise is not None and round(abs(a.gate - b.gate) - NOISE_Z * noise, GAP_DECIMALS) > 0:
-        found += ("decided",)
+        found.append("decided")
     return found
 
 

@@ -47,9 +47,7 @@ def bias_section(of: Judged) -> BiasSection | NoData:
     if of.group is None or of.paired is None:
         return NO_PAIRS
     counts, judge = of.counts.bias, of.paired
-    picks = counts.picks.get(judge.judge_id)
-    if picks is None:
-        return NO_PAIRS
+    picks = counts.picks[judge.judge_id]
     parts: dict[str, object] = {
         "position": _position(of.group),
         "length": _length(picks, counts.part.length_by),

@@ -48,7 +48,7 @@ def _pairs(of: Judged, judge: JudgeFacts, most: int) -> dict[PairConflict, PairC
 
 def _of_kind(of: Judged, judge: JudgeFacts, kind: PairConflict, number: Found, most: int) -> PairConflicts:
     counts = of.counts
-    rows = conflict_pairs(counts.reduced, counts.audit_id, judge.judge_id, kind, most) if number.k else ()
+    rows = conflict_pairs(counts.reduced, judge.judge_id, kind, most) if number.k else ()
     lower = judge.better == "lower"
     return PairConflicts(k=number.k, n=number.n, rows=tuple(_row(counts.audit, one, lower=lower) for one in rows))
 

@@ -66,19 +66,22 @@ def gaps_section(of: Judged) -> GapsSection | NoData:
     """Is the judge worse where the sides are near: near minus wide, for each gap."""
     if of.paired is None or of.group is None:
         return NO_GAP
-    rows = [_row(of.counts, gap, of.paired.judge_id, of.group) for gap in sums_by_gap(of)]
+    judge_id = of.paired.judge_id
+    rows = [_row(of.counts, gap, judge_id, of.group) for gap in sums_by_gap(of.counts, judge_id)]
     if not rows:
         return NO_GAP
     seen = {row.gap for row in rows}
     return GapsSection(rows=tuple(rows), why={gap: why for gap, why in MISSING.items() if gap not in seen})
 
 
-def sums_by_gap(of: Judged) -> dict[Gap, JointSums]:
+def sums_by_gap(counts: AuditCounts, judge_id: str) -> dict[Gap, JointSums]:
     """The sums of near pairs and all farther ones, for each gap that the judge's pairs have."""
-    if of.paired is None:
-        return {}
-    found = {gap: of.counts.gaps.get(GapOf(of.paired.judge_id, gap)) for gap in GAPS}
-    return {gap: _joint(sums) for gap, sums in found.items() if sums is not None}
+    found: dict[Gap, JointSums] = {}
+    for gap in GAPS:
+        sums = counts.gaps.get(GapOf(judge_id, gap))
+        if sums is not None:
+            found[gap] = _joint(sums)
+    return found
 
 
 def _joint(sums: GapSums) -> JointSums:

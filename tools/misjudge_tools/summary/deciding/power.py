@@ -17,6 +17,7 @@ from misjudge_tools.stats.power import (
     told_by,
 )
 from misjudge_tools.stats.rates import ClusterSums, NoData, clustered_rate
+from misjudge_tools.summary.counts import AuditCounts
 from misjudge_tools.summary.deciding.gaps import sums_by_gap
 from misjudge_tools.summary.deciding.power_values import Detectable, Needed, PowerSection, Precision
 from misjudge_tools.summary.judged import Judged
@@ -37,7 +38,7 @@ TOO_MANY = "It would take more than ten million pairs, since the rate seen is ne
 def power_section(of: Judged) -> PowerSection | NoData:
     """What an audit of this size can show, and how many pairs a wished precision takes."""
     counts = of.group
-    if counts is None or not counts.measures["wrong_calls"].n:
+    if of.paired is None or counts is None or not counts.measures["wrong_calls"].n:
         return NO_CALLS
     sums = ClusterSums(*counts.measures["wrong_calls"])
     found = design(sums)
@@ -64,7 +65,7 @@ def power_section(of: Judged) -> PowerSection | NoData:
         shown_over=told.above,
         to_show_under=to_show if found.share < LIMIT else None,
         to_show_over=to_show if found.share > LIMIT else None,
-        near_far=tuple(_near_far(of)),
+        near_far=tuple(_near_far(of.counts, of.paired.judge_id)),
         why=_why(found, to_show),
     )
 
@@ -88,8 +89,8 @@ def _up(number: float) -> int:
     return ceil(number - 1e-6)
 
 
-def _near_far(of: Judged) -> Iterator[Detectable]:
-    for gap, both in sums_by_gap(of).items():
+def _near_far(counts: AuditCounts, judge_id: str) -> Iterator[Detectable]:
+    for gap, both in sums_by_gap(counts, judge_id).items():
         shown = smallest_difference(both, sides=2)
         yield Detectable(gap=gap, far_rate=both.second.k / both.second.n, difference=shown)
 
