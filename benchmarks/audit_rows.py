@@ -3,8 +3,8 @@
     python benchmarks/audit_rows.py STORE.db [--pairs N]
 
 Eight agents do each task, every two of them are a pair, and one judge is asked about each pair in both orders: a task
-has 28 pairs and 56 verdicts. The same number of pairs always gives the same rows. Nothing of it says anything of a
-real judge.
+has 28 pairs and 56 verdicts. Pairs are named as runs name theirs. The same number of pairs always gives the same rows.
+Nothing of it says anything of a real judge.
 """
 
 from __future__ import annotations
@@ -46,6 +46,13 @@ class Rows(NamedTuple):
     verdicts: list[dict[str, Any]]
 
 
+class Episode(NamedTuple):
+    """An episode that was added."""
+
+    trajectory_id: str
+    reward: float
+
+
 def fill(store: Path, pairs: int) -> int:
     """Make a new store that holds one audit of at least this many pairs; the number that there are."""
     open_store(store).close()
@@ -78,12 +85,12 @@ def made(numbers: Iterable[int]) -> Rows:
         draw = Random(SEED * 1_000_003 + number)
         task_id = f"task {number}"
         found.tasks.append(_task(number, task_id))
-        sides = list(_episodes(number, task_id, draw, found))
-        for (a, better_a), (b, better_b) in combinations(sides, 2):
-            pair_id = _id("pair", a, b)
+        sides = list(enumerate(_episodes(number, task_id, draw, found)))
+        for (first, a), (second, b) in combinations(sides, 2):
+            pair_id = f"{task_id}#0:agent{first}|agent{second}"
             bucket = "near" if draw.random() < 0.4 else "wide"
-            found.pairs.append(_pair(pair_id, task_id, a, b, bucket))
-            found.verdicts.extend(_verdicts(pair_id, better_a - better_b, draw))
+            found.pairs.append(_pair(pair_id, task_id, a.trajectory_id, b.trajectory_id, bucket))
+            found.verdicts.extend(_verdicts(pair_id, a.reward - b.reward, draw))
     return found
 
 
@@ -106,8 +113,8 @@ def _task(number: int, task_id: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _episodes(number: int, task_id: str, draw: Random, found: Rows) -> Iterator[tuple[str, float]]:
-    """Add an episode of each agent; its id and reward."""
+def _episodes(number: int, task_id: str, draw: Random, found: Rows) -> Iterator[Episode]:
+    """Add an episode of each agent."""
     for agent in range(AGENTS):
         trajectory_id = _id("traj", number, agent)
         did = draw.random() < 0.3 + 0.06 * agent
@@ -122,7 +129,7 @@ def _episodes(number: int, task_id: str, draw: Random, found: Rows) -> Iterator[
             "verifier": "state", "source": "verifier", "scope": "outcome", "passed": did, "reward": reward,
             "evidence": "{}", "content_hash": "",
         })  # fmt: skip
-        yield trajectory_id, reward
+        yield Episode(trajectory_id, reward)
 
 
 def _pair(pair_id: str, task_id: str, a: str, b: str, bucket: str) -> dict[str, Any]:

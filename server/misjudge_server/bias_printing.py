@@ -9,8 +9,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from misjudge_server.console import console, estimate
-from misjudge_tools.stats.probes import Effect
+from misjudge_server.console import console, estimate, p_value, points
 from misjudge_tools.stats.rates import Rate
 from misjudge_tools.stats.rubrics import Estimate
 from misjudge_tools.summary.deciding.bias_values import (
@@ -149,11 +148,11 @@ def _own(found: SelfPreference) -> Iterator[Line]:
     yield Line(f"picks of its own family's side ({found.family})", estimate(found.own), "as the family deserves")
     if found.excess is not None:
         beside = f"… more often than {found.beside} on the same pairs"
-        yield Line(beside, f"{_points(found.excess)} of {found.excess.n} pairs", "0", found.stands_out)
+        yield Line(beside, f"{points(found.excess)} of {found.excess.n} pairs", "0", found.stands_out)
     if found.by_gold is not None:
         name = "… more often wrong where its own side failed than where it did the job"
         stands_out = found.stands_out and found.excess is None
-        yield Line(name, f"{_points(found.by_gold)} of {found.by_gold.n} pairs", "0", stands_out)
+        yield Line(name, f"{points(found.by_gold)} of {found.by_gold.n} pairs", "0", stands_out)
 
 
 def _words(words: Sequence[WordBias]) -> Table:
@@ -174,20 +173,11 @@ def _wrong(word: WordBias) -> str:
     if word.difference.value is None:
         return "–"
     counts = f"{_of(word.wrong_with)} against {_of(word.wrong_without)}"
-    return f"{_points(word.difference)}: {counts}{' !' if word.stands_out else ''}"
+    return f"{points(word.difference)}: {counts}{' !' if word.stands_out else ''}"
 
 
 def _of(rate: Rate) -> str:
     return f"{rate.k} of {rate.n}"
-
-
-def _points(effect: Effect) -> str:
-    if effect.value is None:
-        return "–"
-    points = f"{100 * effect.value:+.1f} points"
-    if effect.low is None or effect.high is None:
-        return f"{points} (one task)"
-    return f"{points} (95 % {100 * effect.low:+.1f} to {100 * effect.high:+.1f})"
 
 
 def _mean(found: Estimate) -> str:
@@ -199,9 +189,7 @@ def _mean(found: Estimate) -> str:
 
 
 def _p(p: float | None) -> str:
-    if p is None:
-        return ""
-    return ", p < 0.0001" if p < 0.0001 else f", p = {p:.4f}"
+    return "" if p is None else f", p {p_value(p)}" if p < 0.0001 else f", p = {p_value(p)}"
 
 
 def conflict_tables(found: ConflictsSection) -> Iterator[RenderableType]:

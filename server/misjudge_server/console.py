@@ -10,6 +10,7 @@ from rich.segment import Segment
 
 from misjudge_server.terminal import plain
 from misjudge_tools.stats.misselection import DecidedRate, Misselection
+from misjudge_tools.stats.probes import Effect
 from misjudge_tools.stats.rates import Rate
 
 WIDTH = 118
@@ -74,3 +75,28 @@ def shorter(rate: Rate) -> str:
     if rate.rate is None or rate.low is None or rate.high is None:
         return "–"
     return f"{percent(rate.rate)} [{100 * rate.low:.0f}–{100 * rate.high:.0f}]"
+
+
+def signed(share: float, decimals: int = 1) -> str:
+    """A difference of shares in points: `+12.5`; nothing has no sign."""
+    points = round(100 * share, decimals)
+    return f"{points:+.{decimals}f}" if points else f"{0:.{decimals}f}"
+
+
+def points(effect: Effect) -> str:
+    """A difference of shares: `+5.0 points (95 % -1.2 to +11.0)`."""
+    if effect.value is None:
+        return "–"
+    known = effect.low is not None and effect.high is not None
+    interval = f"95 % {signed(effect.low or 0)} to {signed(effect.high or 0)}" if known else "one task: no interval"
+    return f"{signed(effect.value)} points ({interval})"
+
+
+def p_value(p: float | None) -> str:
+    """`0.0123`; next to none is `< 0.0001`."""
+    return "–" if p is None else "< 0.0001" if p < 0.0001 else f"{p:.4f}"
+
+
+def usd(cost: float | None) -> str:
+    """Four places, or four digits of what is smaller."""
+    return "–" if cost is None else f"{cost:.4f}" if cost == 0 or abs(cost) >= 0.01 else f"{cost:.4g}"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.table import Table
 from rich.text import Text
 
-from misjudge_server.console import console, percent
+from misjudge_server.console import console, percent, usd
 from misjudge_server.side_by_side import Layout, Row, first_that_fits, side_by_side
 from misjudge_tools.summary.deciding.cost_values import (
     Compared,
@@ -55,15 +55,15 @@ def cost_parts(found: CostSection) -> Iterator[Table | Text]:
 def cost_lines(found: CostSection) -> Iterator[tuple[str, str]]:
     """The total, the judge's share of it, and what came of it; only what is known."""
     if found.total_cost is not None:
-        yield "total", f"{'' if found.complete else 'at least '}{_usd(found.total_cost)} USD"
+        yield "total", f"{'' if found.complete else 'at least '}{usd(found.total_cost)} USD"
     if found.judge_share is not None and found.total_cost is not None:
-        share = f"{percent(found.judge_share)} of {_usd(found.total_cost)} USD"
-        yield "judge", f"{_usd(found.judge_cost)} USD, {share}"
+        share = f"{percent(found.judge_share)} of {usd(found.total_cost)} USD"
+        yield "judge", f"{usd(found.judge_cost)} USD, {share}"
     counts = {"cost_per_correct_selection": found.right}
     for label, name in UNIT_COSTS:
         cost: float | None = getattr(found, name)
         if cost is not None:
-            yield label, f"{_usd(cost)} USD (of {counts.get(name, found.succeeded)})"
+            yield label, f"{usd(cost)} USD (of {counts.get(name, found.succeeded)})"
 
 
 def _stages(stages: Sequence[StageCost]) -> Table:
@@ -89,8 +89,8 @@ def _cells(stage: StageCost) -> Sequence[str]:
         str(stage.cached),
         _number(stage.input_tokens),
         _number(stage.output_tokens),
-        _usd(stage.cost),
-        _usd(stage.cost_per_call),
+        usd(stage.cost),
+        usd(stage.cost_per_call),
         ",\n".join(stage.price_basis) or "–",
     )
 
@@ -112,7 +112,7 @@ def _dearest(sessions: Sequence[DearSession]) -> Table:
     rows = [
         Row(
             f"{one.of} {one.id}",
-            (one.judge, _usd(one.cost), str(one.calls), _number(one.input_tokens), _number(one.output_tokens)),
+            (one.judge, usd(one.cost), str(one.calls), _number(one.input_tokens), _number(one.output_tokens)),
         )
         for one in sessions
     ]
@@ -143,7 +143,7 @@ def _model(one: ModelBill) -> str:
 
 def _compared(one: Compared) -> Sequence[str]:
     ratio = "–" if one.ratio is None else f"{one.ratio:.3f}"
-    return _usd(one.billed), _usd(one.estimated), _usd(one.difference), ratio
+    return usd(one.billed), usd(one.estimated), usd(one.difference), ratio
 
 
 def _missing(found: CostSection) -> dict[str, str]:
@@ -152,11 +152,6 @@ def _missing(found: CostSection) -> dict[str, str]:
     for name, why in found.why.items():
         names.setdefault(why, []).append(name)
     return {why: ", ".join(these) for why, these in names.items()}
-
-
-def _usd(cost: float | None) -> str:
-    """Four places, or four digits of what is smaller."""
-    return "–" if cost is None else f"{cost:.4f}" if cost == 0 or abs(cost) >= 0.01 else f"{cost:.4g}"
 
 
 def _number(count: int | None) -> str:

@@ -43,8 +43,9 @@ def print_deciding(summary: AuditSummary) -> None:
         print_gaps(summary.gaps)
     if summary.policies is not None:
         print_policies(summary.policies)
-    if summary.drift is not None:
-        print_drift(summary.drift)
+    for drift in (summary.drift, *(one.drift for one in _each(summary).values())):
+        if drift is not None:
+            print_drift(drift)
     if not whole:
         _print_details(summary)
     if summary.recommendations is not None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from rich.table import Table
 from rich.text import Text
 
-from misjudge_server.console import console, estimate, short
+from misjudge_server.console import console, estimate, p_value, points, short
 from misjudge_server.side_by_side import Row, side_by_side
 from misjudge_tools.stats.paired import PairedDifference
 from misjudge_tools.stats.probes import Effect
@@ -51,7 +51,7 @@ def print_drift(found: DriftSection) -> None:
     if found.changed:
         console.print(_changes(found))
     elif found.fingerprint == found.baseline_fingerprint:
-        console.print(Text("Nothing that is stored changed: the judge has the same fingerprint.", "dim"))
+        console.print(Text("The judge has the same fingerprint as before.", "dim"))
     _print_reasons(found.why)
 
 
@@ -117,28 +117,13 @@ def _drift_lines(found: DriftSection) -> Iterator[_Line]:
 
 def _difference(found: PairedDifference) -> str:
     effect = Effect(value=found.difference, low=found.low, high=found.high, n=found.n)
-    test = "" if found.mcnemar_p is None else f", McNemar p {_p(found.mcnemar_p)}"
+    test = "" if found.mcnemar_p is None else f", McNemar p {p_value(found.mcnemar_p)}"
     power = "" if found.smallest_seen is None else f"; from {100 * found.smallest_seen:.0f} points on it would show"
     return f"{_points(effect)}: {found.only_first} only here, {found.only_second} only there{test}{power}"
 
 
 def _points(effect: Effect) -> str:
-    """`+5.0 points (95 % −1.2 to 11.0) of 40`."""
-    if effect.value is None:
-        return "–"
-    known = effect.low is not None and effect.high is not None
-    interval = f"95 % {_hundredths(effect.low)} to {_hundredths(effect.high)}" if known else "one task: no interval"
-    return f"{_hundredths(effect.value)} points ({interval}) of {effect.n}"
-
-
-def _hundredths(value: float | None) -> str:
-    return (
-        "–" if value is None else f"{100 * value:+.1f}".replace("-", "−").replace("+0.0", "0.0").replace("−0.0", "0.0")
-    )
-
-
-def _p(value: float) -> str:
-    return "< 0.0001" if value < 0.0001 else f"{value:.4f}"
+    return f"{points(effect)} of {effect.n}"
 
 
 def _changes(found: DriftSection) -> Table:
@@ -171,7 +156,7 @@ def _three_way_lines(found: ThreeWaySection) -> Iterator[_Line]:
         if _rate_is_known(total, name):
             yield _Line(words, estimate(getattr(total, name)))
     for name, effect in found.trends.items():
-        p = "" if effect.p_adjusted is None else f", p {_p(effect.p_adjusted)}"
+        p = "" if effect.p_adjusted is None else f", p adj. {p_value(effect.p_adjusted)}"
         yield _Line(f"change a {found.by}: {DISAGREEMENTS[name]}", f"{_points(effect)}{p}")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.table import Table
 from rich.text import Text
 
-from misjudge_server.console import console, percent, short
+from misjudge_server.console import console, percent, short, signed
 from misjudge_server.side_by_side import Layout, Row, first_that_fits, side_by_side
 from misjudge_tools.stats.probes import Effect
 from misjudge_tools.summary.deciding.gaps_values import GapDifference, GapsSection
@@ -149,13 +149,8 @@ def _points(effect: Effect) -> str:
     if effect.value is None:
         return "–"
     if effect.low is None or effect.high is None:
-        return _signed(effect.value)
-    return f"{_signed(effect.value)} [{_signed(effect.low, 0)} to {_signed(effect.high, 0)}]"
-
-
-def _signed(value: float, decimals: int = 1) -> str:
-    points = round(100 * value, decimals)
-    return f"{points:+.{decimals}f}" if points else f"{0:.{decimals}f}"
+        return signed(effect.value)
+    return f"{signed(effect.value)} [{signed(effect.low, 0)} to {signed(effect.high, 0)}]"
 
 
 def _p(value: float | None) -> str:

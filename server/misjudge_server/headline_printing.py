@@ -23,13 +23,6 @@ def headline_lines(found: HeadlineSection) -> Iterator[RenderableType]:
     yield from map(Text, others)
     for sentence in found.would_change:
         yield Text(f"→ {sentence}")
-    if found.worst_case is not None and found.worst_case.undecided:
-        one = found.worst_case
-        yield Text(
-            f"If all {one.undecided} undecided of {one.n} decidable pairs were right, {percent(one.at_best)} "
-            f"of them would be misselected; if all were wrong, {percent(one.at_worst)}.",
-            style="dim",
-        )
     if found.stopping is not None:
         saved = f"{found.stopping.pairs_saved} pairs and {found.stopping.calls_saved} calls were spared"
         yield Text(f"interval: anytime. Runs ended where enough was known; {saved}.", style="dim")
@@ -54,6 +47,6 @@ def checklist_table(found: ChecklistSection) -> Table:
 
 def recommendation_lines(found: RecommendationsSection) -> Iterator[RenderableType]:
     """What to do, and why."""
-    yield Text("What to do", style="bold")
     for row in found.rows:
-        yield Text(f"- {row.advice} {row.because}")
+        between = "" if row.advice.endswith("。") else " "
+        yield Text.assemble("- ", (row.advice, "bold"), f"{between}{row.because}")

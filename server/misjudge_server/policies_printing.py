@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import ceil, log
 
 from rich.table import Table
 from rich.text import Text
 
-from misjudge_server.console import console, percent, short
+from misjudge_server.console import console, percent, short, usd
 from misjudge_server.side_by_side import Layout, first_that_fits, side_by_side
 from misjudge_tools.stats.policies import Region
 from misjudge_tools.summary.deciding.policies_values import PoliciesSection, PolicyRow
@@ -39,14 +40,18 @@ def policies_parts(found: PoliciesSection) -> Iterator[Table | Text]:
 def region_line(region: Region) -> str:
     """Where the judge may be trusted."""
     named = f"Trusted operating region, at most {percent(region.limit)} wrong"
-    how = f"exact {100 * region.level:g} % bound, fixed sequence from the strictest policy on"
+    how = f"one-sided {100 * region.level:g} % bound, a task counting once, fixed sequence from the strictest policy on"
     if region.policy is not None and region.bound is not None:
         return (
             f"{named}: {region.policy}. It decides {percent(region.coverage)}, at most {percent(region.bound)} of that "
             f"wrongly ({how}; {region.tasks} tasks)."
         )
     if not region.tested:
-        return f"{named}: none. No policy decides enough tasks to be certified, even without an error ({how})."
+        fewest = ceil(log(1 - region.level) / log(1 - region.limit) - 1e-9)
+        return (
+            f"{named}: none. Even without an error it takes {fewest} tasks that a policy decides; here it is at most "
+            f"{region.tasks} ({how})."
+        )
     first = region.tested[0]
     return (
         f"{named}: none. Already {first.policy} may be wrong in {percent(first.bound)} ({how}; {region.tasks} tasks)."
@@ -72,13 +77,9 @@ def _cells(row: PolicyRow) -> Sequence[str]:
         short(row.misselection),
         f"{percent(row.coverage)} of {row.decidable}",
         "–" if row.calls_per_pair is None else f"{row.calls_per_pair:.1f}",
-        _usd(row.cost_per_pair),
-        _usd(row.cost_per_correct_selection),
+        usd(row.cost_per_pair),
+        usd(row.cost_per_correct_selection),
     )
-
-
-def _usd(cost: float | None) -> str:
-    return "–" if cost is None else f"{cost:.4g}"
 
 
 def _missing(rows: Sequence[PolicyRow]) -> dict[str, str]:

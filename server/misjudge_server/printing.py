@@ -20,6 +20,7 @@ from misjudge_server.satisfaction_printing import satisfaction_lines, satisfacti
 from misjudge_server.side_by_side import MOST_AGENTS, print_agents, side_by_side
 from misjudge_server.terminal import json_text
 from misjudge_tools.results import ImportResult
+from misjudge_tools.stats.misselection import Misselection
 from misjudge_tools.summary.assemble import SEVERAL, SEVERAL_AGENTS
 from misjudge_tools.summary.constant_answers import constant_answer
 from misjudge_tools.summary.deciding.cost_values import CostSection
@@ -167,9 +168,7 @@ def _lines(sections: Sections) -> list[tuple[str, str]]:
                 f"{estimate(decided, anytime=anytime)}, coverage {percent(decided.coverage)}",
             )
         )
-        lines.append(
-            ("misselected of all pairs (undecided ones count as right)", percent(sections.misselection.all_pairs_rate))
-        )
+        lines.append(("misselected of all pairs of known gold, alike or undecided too", _of_all(sections.misselection)))
     if sections.consistency is not None:
         lines.extend(_consistency_lines(sections.consistency))
     lines.extend(satisfaction_lines(sections))
@@ -178,6 +177,12 @@ def _lines(sections: Sections) -> list[tuple[str, str]]:
         lines.append(("unscored", ", ".join(f"{number} {reason}" for reason, number in sections.unscored.items())))
     lines.extend(_cost_lines(sections))
     return lines
+
+
+def _of_all(found: Misselection) -> str:
+    rate = found.all_pairs_rate
+    known = f" ({found.decided.k} of {found.decided.k / rate:.0f})" if rate else ""
+    return f"{percent(rate)}{known}"
 
 
 def _consistency_lines(found: ConsistencySection) -> Iterator[tuple[str, str]]:

@@ -142,7 +142,6 @@ def _pairs_query() -> str:
     hangs on which of the two is called A.
     """
     # CROSS JOIN keeps SQLite from going through all episodes for each pair; IN lets it skip the pairs of other tasks.
-    # CROSS JOIN keeps SQLite from going through all episodes for each pair; IN lets it skip the pairs of other tasks.
     return f"""
         CREATE TEMPORARY TABLE {PAIRS} AS
         SELECT s.judge_id, s.task_id, k.place, s.pair_id, s.gold, s.decidable, s.status, s.pref, s.reward_lead,

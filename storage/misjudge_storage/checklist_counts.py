@@ -47,7 +47,7 @@ def release_facts(connection: Connection, audit_id: str) -> ReleaseFacts:
     """)
     episodes = row("""
         SELECT COUNT(DISTINCT trajectory_id) FROM checks
-        WHERE audit_id = :audit AND source = 'human' AND scope = 'outcome'
+        WHERE audit_id = :audit AND source = 'human' AND scope = 'outcome' AND passed IS NOT NULL
     """)
     users = row("""
         SELECT COUNT(*) FROM (
@@ -57,7 +57,7 @@ def release_facts(connection: Connection, audit_id: str) -> ReleaseFacts:
     sessions = row("SELECT COUNT(*) FROM trajectories WHERE audit_id = :audit")
     three = row("""
         SELECT COUNT(DISTINCT h.trajectory_id) FROM checks h
-        WHERE h.audit_id = :audit AND h.source = 'human' AND h.scope = 'outcome'
+        WHERE h.audit_id = :audit AND h.source = 'human' AND h.scope = 'outcome' AND h.passed IS NOT NULL
             AND EXISTS (
                 SELECT 1 FROM checks c WHERE c.trajectory_id = h.trajectory_id AND c.scope = 'outcome'
                     AND c.source IN ('verifier', 'label', 'reward') AND c.passed IS NOT NULL

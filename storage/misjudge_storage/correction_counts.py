@@ -20,7 +20,7 @@ MOST_ROWS = 30
 """Agents, or pairs of agents, that are counted: those with the most labels."""
 
 _SAMPLED_PAIR = "g.gold_source = 'human'"
-_SAMPLED_EPISODE = "o.success_source IN ('human', 'verifier')"
+_SAMPLED_EPISODE = "o.success_source = 'human'"
 """The one place that says which labels count as a sample: all there are, since nothing stored says how they were drawn.
 A label that is known to be of a random stream is to be told apart here."""
 

@@ -10,6 +10,7 @@ from sqlalchemy import Connection, text
 from misjudge_storage.reduced_kinds import unpacked
 from misjudge_storage.summary_records import REDUCED, sums_of
 from misjudge_storage.summary_values import CrossSums, Sums
+from misjudge_storage.task_moments import cross_columns
 
 # With a margin, since 0.8 − 0.6 is a little more than 0.2 in floating point.
 _NEAR: Mapping[str, str] = {
@@ -52,8 +53,8 @@ def gap_sums(connection: Connection, *, graded_rewards: bool) -> dict[GapOf, Gap
     """The sums of every judge and gap with near and far decidable pairs; after `summary_records.reduce_audit`."""
     gaps = [gap for gap in _NEAR if graded_rewards or gap != "reward"]
     outer = ", ".join(
-        f"{sums_of(f'{gap}_near')}, {sums_of(f'{gap}_far')}, {_cross(gap)}, SUM(c_{gap}_near), SUM(c_{gap}_far)"
-        for gap in gaps
+        f"{sums_of(near)}, {sums_of(far)}, {cross_columns(near, far)}, SUM(c_{near}), SUM(c_{far})"
+        for near, far in ((f"{gap}_near", f"{gap}_far") for gap in gaps)
     )
     query = f"""
         WITH {_by_task(gaps)} SELECT judge_id, {outer} FROM by_task GROUP BY judge_id
@@ -101,12 +102,6 @@ def _summed(gap: str, side: str) -> str:
         f"CAST(SUM({within} p_wrong_calls ELSE 0 END) AS BIGINT) AS p_{gap}_{side}, "
         f"SUM({within} 1 ELSE 0 END) AS c_{gap}_{side}"
     )
-
-
-def _cross(gap: str) -> str:
-    k1, n1, k2, n2 = (f"{kind}_{gap}_{side}" for side in _SIDES for kind in ("k", "n"))
-    both = f"SUM(CASE WHEN {n1} > 0 AND {n2} > 0 THEN 1 ELSE 0 END)"
-    return f"{both}, SUM({k1} * {k2}), SUM({k1} * {n2}), SUM({n1} * {k2}), SUM({n1} * {n2})"
 
 
 def _sums(values: Sequence[int]) -> GapSums:

@@ -29,6 +29,8 @@ class MissingReplies(NamedTuple):
     lost_ab: int
     lost_ba: int
     lost_both: int
+    decidable: int
+    gold_a: int
 
 
 def missing_replies(connection: Connection) -> Sequence[MissingReplies]:
@@ -39,7 +41,8 @@ def missing_replies(connection: Connection) -> Sequence[MissingReplies]:
     )
     query = f"""
         SELECT judge_id, agent_a, agent_b,
-            SUM(calls_a + calls_b + calls_tie + calls_unscored), SUM(calls_unscored), {counted}
+            SUM(calls_a + calls_b + calls_tie + calls_unscored), SUM(calls_unscored), {counted},
+            SUM(decidable), SUM(CASE WHEN gold = 'A' THEN 1 ELSE 0 END)
         FROM {REDUCED} WHERE judge_id IS NOT NULL GROUP BY judge_id, agent_a, agent_b ORDER BY 1, 2, 3
     """
     return [MissingReplies(*row[:3], *map(int, row[3:])) for row in connection.execute(text(query))]

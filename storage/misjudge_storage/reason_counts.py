@@ -12,7 +12,8 @@ from typing import NamedTuple
 from sqlalchemy import Connection, text
 
 from misjudge_storage.summary_records import sums_of
-from misjudge_storage.summary_values import Sums
+from misjudge_storage.summary_values import CrossSums, Sums
+from misjudge_storage.task_moments import cross_columns
 
 MOST_READ = 2_500
 """Pairs of one judge after which no further task has its reasons read."""
@@ -74,13 +75,13 @@ class Held(NamedTuple):
     """Replies with reasons, `said` of them with a word of the group; and calls on decidable pairs that named the wrong
     side, of those with a word and of those without.
 
-    `crossed` is Σk·k', Σk·n', Σn·k', Σn·n' over tasks: unprimed with a word, primed without.
+    `cross` holds the products of these two over tasks.
     """
 
     said: Sums
     wrong_with: Sums
     wrong_without: Sums
-    crossed: Sequence[int]
+    cross: CrossSums
 
 
 def word_counts(connection: Connection, audit_id: str, pairs: str) -> dict[str, dict[str, Held]]:
@@ -131,9 +132,8 @@ def _tallies(group: str) -> str:
 
 def _columns(group: str) -> str:
     held, lacking = f"{group}_with", f"{group}_without"
-    crossed = ", ".join(f"SUM({first}_{held} * {second}_{lacking})" for first in "kn" for second in "kn")
-    return f"{sums_of(group)}, {sums_of(held)}, {sums_of(lacking)}, {crossed}"
+    return f"{sums_of(group)}, {sums_of(held)}, {sums_of(lacking)}, {cross_columns(held, lacking)}"
 
 
 def _held(values: Sequence[int]) -> Held:
-    return Held(Sums(*values[:6]), Sums(*values[6:12]), Sums(*values[12:18]), tuple(values[18:]))
+    return Held(Sums(*values[:6]), Sums(*values[6:12]), Sums(*values[12:18]), CrossSums(*values[18:]))

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, text
 
 from misjudge_storage import reduced_kinds as kinds
 from misjudge_storage.errors import InvalidInput
+from misjudge_storage.gap_tallies import SHIFTS, shift
 from misjudge_storage.reduced_episodes import ACTORS, CLUSTERED, EPISODES, KEYED, NUMBERED, TASKS, hold_episodes
 
 REDUCED = "audit_summary"
@@ -153,24 +154,29 @@ def _hold_rows(connection: Connection, audit_id: str) -> None:
         text(f"""
         CREATE TEMPORARY TABLE {ROWS} (
             segment_no BIGINT NOT NULL, pair_no {_KEY_TYPE[dialect]} NOT NULL, kind_no BIGINT NOT NULL,
-            actor_a INTEGER NOT NULL, actor_b INTEGER NOT NULL, turns INTEGER,
-            reward_lead FLOAT, score_a FLOAT, score_b FLOAT, PRIMARY KEY (segment_no, pair_no)
+            score_shift INTEGER, reward_shift INTEGER, actor_a INTEGER NOT NULL, actor_b INTEGER NOT NULL,
+            turns INTEGER, reward_lead FLOAT, score_a FLOAT, score_b FLOAT, PRIMARY KEY (segment_no, pair_no)
         ) {CLUSTERED[dialect]}
         """)
     )
-    kind = kinds.kind_number("n.pattern_no", "a.outcome", "b.outcome", "(a.reward - b.reward)", "l.human", "l.label")
+    labelled = connection.scalar(text(f"SELECT EXISTS (SELECT 1 FROM {LABELS})"))
+    said = ("l.human", "l.label") if labelled else ("0", "0")
+    kind = kinds.kind_number("n.pattern_no", "a.outcome", "b.outcome", "(a.reward - b.reward)", *said)
     connection.execute(
         text(f"""
-        INSERT INTO {ROWS} (segment_no, pair_no, kind_no, actor_a, actor_b, turns, reward_lead, score_a, score_b)
+        INSERT INTO {ROWS} (
+            segment_no, pair_no, kind_no, {", ".join(SHIFTS)}, actor_a, actor_b, turns, reward_lead, score_a, score_b
+        )
         SELECT (c.judge_no * {_PER_JUDGE} + a.task_no) * {_PER_TASK} + {_BUCKET}, c.pair_no, {kind},
-            a.actor_no, b.actor_no, CASE WHEN b.turns > a.turns THEN b.turns ELSE COALESCE(a.turns, b.turns) END,
+            {shift("(c.score_a - c.score_b)")}, {shift("(a.reward - b.reward)")}, a.actor_no, b.actor_no,
+            CASE WHEN b.turns > a.turns THEN b.turns ELSE COALESCE(a.turns, b.turns) END,
             a.reward - b.reward, c.score_a, c.score_b
         FROM {CALLS} c
         CROSS JOIN pairs p
         CROSS JOIN {EPISODES} a
         CROSS JOIN {EPISODES} b
         CROSS JOIN {kinds.PATTERNS} n
-        LEFT JOIN {LABELS} l ON l.pair_id = p.pair_id
+        {f"LEFT JOIN {LABELS} l ON l.pair_id = p.pair_id" if labelled else ""}
         WHERE {_PAIR_KEY[dialect]} = c.pair_no AND p.audit_id = :audit AND a.trajectory_id = p.trajectory_a
             AND b.trajectory_id = p.trajectory_b AND {" AND ".join(f"n.{slot} = c.{slot}" for slot in kinds.SLOTS)}
         """),
@@ -231,8 +237,8 @@ def _make_view(connection: Connection, audit_id: str) -> None:
     connection.execute(
         text(f"""
         CREATE TEMPORARY VIEW {REDUCED} AS
-        SELECT s.judge_id, s.task_id, s.ability_bucket, s.subset, s.category, s.language, r.pair_no,
-            r.actor_a, r.actor_b, {of_pair}, {of_agents},
+        SELECT s.judge_id, s.task_id, s.ability_bucket, s.subset, s.category, s.language, r.pair_no, r.score_shift,
+            r.reward_shift, r.actor_a, r.actor_b, {of_pair}, {of_agents},
             r.turns, r.score_a, r.score_b, r.score_a - r.score_b AS score_lead, ABS(r.score_a - r.score_b) AS score_gap,
             r.reward_lead, ABS(r.reward_lead) AS reward_gap, {known}
         FROM {SEGMENTS} s

@@ -24,7 +24,8 @@ _IS_HELD = {
     "sqlite": f"SELECT 1 FROM sqlite_temp_master WHERE name = '{EPISODES}'",
     "postgresql": f"SELECT to_regclass('pg_temp.{EPISODES}')",
 }
-_CACHE_KB = 40_000
+_CACHE_KB = 10_000
+"""Of the store's pages, and as much of temporary ones: a summary reads most pages once. It bounds sorting, too."""
 
 
 def hold_episodes(connection: Connection, audit_id: str) -> None:

@@ -141,7 +141,7 @@ def make_kinds(connection: Connection, key: str, rows: str) -> None:
     """Say what each kind is that `rows` have the number of."""
     columns = (
         *(f"{name} {kind}" for name, kind in _PLAIN.items()),
-        *(f"{name} INTEGER NOT NULL" for name in _COUNTED),
+        *(f"{name} BIGINT NOT NULL" for name in _COUNTED),
         *(f"{name} BIGINT NOT NULL" for name in PACKED),
     )
     connection.execute(text(f"CREATE TEMPORARY TABLE {KINDS} (kind_no {key}, {', '.join(columns)})"))

@@ -11,16 +11,24 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, get_args
 
 from sqlalchemy import Connection, text
 
+from misjudge_storage.gap_tallies import BUCKET_CUTS as BUCKET_CUTS
+from misjudge_storage.gap_tallies import (
+    BUCKET_MEASURES,
+    bucket_of,
+    counts_by_bucket,
+    fields_hold,
+    hold_gap_tallies,
+)
 from misjudge_storage.reduced_audit import REDUCED as REDUCED
-from misjudge_storage.reduced_audit import SEGMENTS
+from misjudge_storage.reduced_audit import ROWS, SEGMENTS
 from misjudge_storage.reduced_audit import reduce_audit as reduce_audit
+from misjudge_storage.reduced_kinds import KINDS, PACKED, unpacked
 from misjudge_storage.reduced_kinds import MEASURES as MEASURES
-from misjudge_storage.reduced_kinds import PACKED, unpacked
 from misjudge_storage.reduced_kinds import TALLIES as TALLIES
 from misjudge_storage.summary_values import (
     AgentSatisfaction,
@@ -37,18 +45,6 @@ from misjudge_storage.summary_values import (
 from misjudge_storage.types import Form
 
 _FORMS = ", ".join(f"'{form}'" for form in get_args(Form))
-_BUCKETS = """
-    CASE WHEN {gap} <= 0.200000001 THEN 'near' WHEN {gap} <= 0.500000001 THEN 'small'
-        WHEN {gap} <= 1.000000001 THEN 'medium' WHEN {gap} IS NOT NULL THEN 'wide' END
-"""
-"""With a margin, since 0.8 − 0.6 is a little more than 0.2 in floating point."""
-BUCKET_CUTS: Mapping[str, str] = {
-    "near": "up to 0.2",
-    "small": "above 0.2 to 0.5",
-    "medium": "above 0.5 to 1",
-    "wide": "above 1",
-}
-
 _SAME_QUESTION = """
     EXISTS (
         SELECT 1 FROM verdicts v
@@ -66,66 +62,120 @@ ASKED_AGAIN = f"({_OF_PAIR} OR {_OF_TRAJECTORY})"
 
 def pair_totals(connection: Connection) -> PairTotals:
     """Distinct pairs of the reduced audit."""
-    kinds = ("pairs", "decidable", "gold_tie", "gold_unknown")
+    _hold_tallies(connection)
     judges = connection.scalar(text(f"SELECT COUNT(DISTINCT judge_id) FROM {SEGMENTS}")) or 0
-    rows = ", ".join(TALLIES[kind] for kind in kinds)
-    # Gold is the same for all judges; where there is but one, every row is a pair of its own.
-    source = REDUCED if judges < 2 else f"(SELECT DISTINCT pair_no, {rows} FROM {REDUCED}) p"
-    summed = ", ".join(f"COALESCE(SUM({TALLIES[kind]}), 0)" for kind in kinds)
-    return PairTotals(*map(int, connection.execute(text(f"SELECT {summed} FROM {source}")).one()))
+    said = ("pairs", "decidable", "gold_tie", "gold_unknown")
+    if judges < 2:  # so every row is a pair of its own
+        packed = [name for name, two in PACKED.items() if two[0] in {TALLIES[name] for name in said}]
+        counted = f"SELECT {', '.join(_halves(packed))} FROM {_TALLIED}"
+    else:
+        counted = f"SELECT DISTINCT pair_no, {', '.join(TALLIES[name] for name in said)} FROM {REDUCED}"
+    summed = ", ".join(f"COALESCE(SUM({TALLIES[name]}), 0)" for name in said)
+    return PairTotals(*map(int, connection.execute(text(f"SELECT {summed} FROM ({counted}) p")).one()))
 
 
 def group_counts(connection: Connection) -> dict[Group, GroupCounts]:
     """The counts by judge and subset."""
-    return {Group(*group): counts for *group, counts in _counts(connection, ("judge_id", "subset"))}
+    _hold_tallies(connection)
+    return {Group(*group): counts for group, counts in _counts(connection, _TALLIED, ("judge_id", "subset"))}
 
 
-_BUCKET_MEASURES = ("wrong_calls", "wrong_pairs")
+GAPS = ("ability", "judge_score", "reward")
 
 
 def bucket_counts(connection: Connection, *, graded_rewards: bool) -> dict[Group, GroupCounts]:
-    """The counts by judge, subset and bucket, for each gap that the audit holds: `wrong_calls` and `wrong_pairs`, and
-    every measure by the ability of the agents.
+    """The counts by judge, subset and bucket, for each gap that the audit holds (see `gap_bucket_counts`)."""
+    gaps = [gap for gap in GAPS if graded_rewards or gap != "reward"]
+    return {group: counts for gap in gaps for group, counts in gap_bucket_counts(connection, gap).items()}
+
+
+def gap_bucket_counts(connection: Connection, gap: str) -> dict[Group, GroupCounts]:
+    """The counts by judge, subset and bucket of one gap of `GAPS`. By the ability of the agents it takes next to no
+    time and holds every measure; by the others one pass through all pairs for both, and `BUCKET_MEASURES` alone.
     """
-    gaps = {"ability": "ability_bucket", "judge_score": _BUCKETS.format(gap="score_gap")}
-    if graded_rewards:
-        gaps["reward"] = _BUCKETS.format(gap="reward_gap")
+    _hold_tallies(connection)
+    if gap == "ability":
+        found = _counts(connection, _TALLIED, ("judge_id", "subset", "ability_bucket"))
+    elif fields_hold(_largest_task(connection)):
+        hold_gap_tallies(connection, ROWS)
+        shifted = counts_by_bucket(connection, SEGMENTS, _SHIFTS[gap])
+        found = (((one.judge_id, one.subset, one.bucket), one.counts) for one in shifted)
+    else:
+        found = _counts(connection, REDUCED, ("judge_id", "subset", bucket_of(_SHIFTS[gap])), BUCKET_MEASURES)
     return {
-        Group(judge_id, subset, gap, bucket): counts
-        for gap, said in gaps.items()
-        for judge_id, subset, bucket, counts in _counts(
-            connection, ("judge_id", "subset", said), MEASURES if gap == "ability" else _BUCKET_MEASURES
-        )
-        if bucket is not None
+        Group(judge_id, subset, gap, name): counts for (judge_id, subset, name), counts in found if name is not None
     }
 
 
+_SHIFTS = {"judge_score": "score_shift", "reward": "reward_shift"}
+
+
+def _largest_task(connection: Connection) -> int:
+    """The most calls, or pairs, that a judge has on one task."""
+    calls, pairs = (_halves([name])[place] for name, place in (("p_unread", 1), ("p_0", 0)))
+    by_task = f"SELECT judge_id, task_id, {calls}, {pairs} FROM {_TALLIED}"
+    query = f"""
+        SELECT COALESCE(MAX(n), 0) FROM (
+            SELECT SUM(n_unread) + SUM(c_pairs) AS n FROM ({by_task}) t GROUP BY judge_id, task_id
+        ) m
+    """
+    return int(connection.scalar(text(query)) or 0)
+
+
+_TALLIES_HELD = "audit_tallies"
+_TALLIED = (
+    f"(SELECT s.*, {', '.join(PACKED)} FROM {_TALLIES_HELD} h JOIN {SEGMENTS} s ON s.segment_no = h.segment_no) t"
+)
+
+
+def _hold_tallies(connection: Connection) -> None:
+    """Add up the pairs of each judge, task and bucket of ability once: of few rows then, all else is added up."""
+    columns = ", ".join(f"{name} BIGINT NOT NULL" for name in PACKED)
+    table = f"CREATE TEMPORARY TABLE IF NOT EXISTS {_TALLIES_HELD} (segment_no BIGINT NOT NULL, {columns})"
+    connection.execute(text(table))
+    connection.execute(
+        text(f"""
+        INSERT INTO {_TALLIES_HELD}
+        SELECT r.segment_no, {_added(PACKED)} FROM {ROWS} r CROSS JOIN {KINDS} k
+        WHERE k.kind_no = r.kind_no AND NOT EXISTS (SELECT 1 FROM {_TALLIES_HELD}) GROUP BY r.segment_no
+        """)
+    )
+
+
 def _counts(
-    connection: Connection, groups: Sequence[str], measures: Collection[str] = MEASURES
-) -> Iterator[tuple[Any, ...]]:
+    connection: Connection, source: str, groups: Sequence[str], measures: Collection[str] = MEASURES
+) -> Iterator[tuple[tuple[Any, ...], GroupCounts]]:
     """The values of the groups, and the counts."""
-    packed = {name: two for name, two in PACKED.items() if name[2:] in measures or name[2:] not in MEASURES}
+    packed = [name for name, (high, _) in PACKED.items() if high in TALLIES.values() or high[2:] in measures]
     by = ", ".join(f"g{n}" for n in range(len(groups)))
-    valued = ", ".join(f"{value} AS g{n}" for n, value in enumerate(groups))
-    inner = ", ".join(f"CAST(SUM({name}) AS BIGINT) AS {name}" for name in packed)
-    halves = [half for name in packed for half in unpacked(name)]
-    named = [name for two in packed.values() for name in two]
-    columns = ", ".join(f"{half} AS {name}" for half, name in zip(halves, named, strict=True) if name != "0")
     summed = ", ".join(f"SUM({name})" for name in TALLIES.values())
-    outer = ", ".join(sums_of(measure) for measure in measures)
     query = f"""
         WITH by_task AS (
-            SELECT {valued}, {inner} FROM {REDUCED} WHERE judge_id IS NOT NULL
-            GROUP BY {", ".join(groups)}, task_id
+            SELECT {", ".join(f"{value} AS g{n}" for n, value in enumerate(groups))}, {_added(packed)}
+            FROM {source} WHERE judge_id IS NOT NULL GROUP BY {", ".join(groups)}, task_id
         ),
-        counted AS (SELECT {by}, {columns} FROM by_task)
-        SELECT {by}, {summed}, {outer} FROM counted GROUP BY {by}
+        counted AS (SELECT {by}, {", ".join(_halves(packed))} FROM by_task)
+        SELECT {by}, {summed}, {", ".join(map(sums_of, measures))} FROM counted GROUP BY {by}
     """
     for row in connection.execute(text(query)):
         values = [int(value) for value in row[len(groups) :]]
         tallies, sums = values[: len(TALLIES)], values[len(TALLIES) :]
         found = {name: Sums(*sums[6 * i : 6 * i + 6]) for i, name in enumerate(measures)}
-        yield *row[: len(groups)], GroupCounts(**dict(zip(TALLIES, tallies, strict=True)), measures=found)
+        yield tuple(row[: len(groups)]), GroupCounts(**dict(zip(TALLIES, tallies, strict=True)), measures=found)
+
+
+def _halves(packed: Collection[str]) -> list[str]:
+    """The columns that these hold, by name."""
+    return [
+        f"{half} AS {name}"
+        for column in packed
+        for half, name in zip(unpacked(column), PACKED[column], strict=True)
+        if name != "0"
+    ]
+
+
+def _added(packed: Collection[str]) -> str:
+    return ", ".join(f"CAST(SUM({name}) AS BIGINT) AS {name}" for name in packed)
 
 
 def sums_of(measure: str) -> str:

@@ -23,6 +23,13 @@ def moment_columns(names: Sequence[str], seen: str = "1 = 1") -> str:
     return ", ".join([f"SUM(CASE WHEN {seen} THEN 1 ELSE 0 END)", *sums, *products])
 
 
+def cross_columns(first: str, second: str) -> str:
+    """The columns of `CrossSums` over rows that hold one task's `k_NAME` of `n_NAME` for each of two names."""
+    k1, n1, k2, n2 = f"k_{first}", f"n_{first}", f"k_{second}", f"n_{second}"
+    both = f"SUM(CASE WHEN {n1} > 0 AND {n2} > 0 THEN 1 ELSE 0 END)"
+    return f"{both}, SUM({k1} * {k2}), SUM({k1} * {n2}), SUM({n1} * {k2}), SUM({n1} * {n2})"
+
+
 def width(number: int) -> int:
     """How many columns the moments of this number of counts take."""
     return 1 + number + number * (number + 1) // 2

@@ -123,7 +123,7 @@ def test_a_single_task_is_said_to_be_one(deps: Deps, capsys: pytest.CaptureFixtu
     found = sections(deps, made).bias
     assert found is not None
     said = as_text(shown(bias_tables(found, "judge"), capsys))
-    assert said.count("one task)") >= 3
+    assert said.count("one task") >= 3
 
 
 @pytest.mark.usefixtures("wide")

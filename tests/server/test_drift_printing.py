@@ -83,11 +83,11 @@ def test_people_read_what_changed_and_what_of_it_the_judge_did(capsys: pytest.Ca
     assert "gpt since the baseline march (there gpt@abc123)" in out
     assert "pairs of both 40; 3 only here, 4 only there, 2 that could not be told apart" in out
     assert "right there 74.3 % (26 of 35, 95 %" in out and "right here 57.1 % (20 of 35, 95 %" in out
-    assert "difference −17.1 points (95 % −" in out and "of 35: 3 only here, 9 only there, McNemar p 0.1460" in out
+    assert "difference -17.1 points (95 % -" in out and "of 35: 3 only here, 9 only there, McNemar p 0.1460" in out
     assert "points on it would show" in out
     assert "moved A → B 12" in out and "A → A" not in out
-    assert "of the difference: the judge −25.0 points (95 % −" in out
-    assert "of the difference: the rest +7.9 points (95 % −" in out
+    assert "of the difference: the judge -25.0 points (95 % -" in out
+    assert "of the difference: the rest +7.9 points (95 % -" in out
     assert "tasks 20 of both, 2 of them changed; 1 only here, 0 only there" in out
     assert "judge prompt_hash 0123456789abcdef fedcba9876543210" in out
     assert "judge params.top_p – 1" in out and "setup.suite s1 s2" in out and "agents: left," in out

@@ -13,7 +13,7 @@ from misjudge_storage import bias_counts as bias
 from misjudge_storage import conflict_rows, family_picks, reason_counts
 from misjudge_storage.engine import Store
 from misjudge_storage.summary_records import reduce_audit
-from misjudge_storage.summary_values import Sums
+from misjudge_storage.summary_values import CrossSums, Sums
 from misjudge_storage.types import Judge, Preference, Record
 from operations import stored
 
@@ -78,7 +78,7 @@ def test_every_pick_score_and_word_of_a_small_audit_is_counted(any_store: Store)
     assert [words[group].said.k for group in ("length", "tone", "format", "evidence")] == [6, 6, 0, 6]
     assert words["length"].said.n == 12
     assert (words["length"].wrong_with.k, words["length"].wrong_without.n) == (6, 6)
-    assert words["length"].crossed == (12, 12, 12, 12)
+    assert words["length"].cross == CrossSums(both=3, kk=12, kn=12, nk=12, nn=12)
     assert ids["other"] not in found.words
 
 

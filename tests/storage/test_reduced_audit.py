@@ -22,9 +22,8 @@ from misjudge_storage.rows import verdict_row
 from misjudge_storage.summary_records import bucket_counts, group_counts, pair_totals
 from misjudge_storage.summary_values import Group, PairTotals, Sums
 from misjudge_storage.tables import Verdict as VerdictTable
-from misjudge_storage.types import GoldLabel, Judge, Record
+from misjudge_storage.types import GoldLabel, Preference, Record
 
-THIRD = Judge(label="third", form="pairwise", model="judge-t")
 BY_THE_VIEWS = """
     SELECT
         p.pair_id, p.task_id, p.trial, p.trajectory_a, p.trajectory_b, t.subset, t.category, t.language, v.judge_id,
@@ -135,13 +134,14 @@ def test_pairs_are_counted_once_however_many_judges_judged_them(shared: Store) -
 
 
 def test_counts_by_bucket_add_up_to_those_of_the_judge(shared: Store) -> None:
-    drawn = list(product(("near", "wide"), (0.0, 0.3, 0.7, 2.0), ("A", "B", None)))
+    winners: tuple[Preference | None, ...] = ("A", "B", None)
+    drawn = list(product(("near", "wide"), (0.0, 0.3, 0.7, 2.0), winners))
     records = [
         pair(
             f"p{n}",
             episode(f"x{n}", rewarded(1 + gap), task=f"t{n % 4}"),
             episode(f"y{n}", rewarded(1), task=f"t{n % 4}"),
-            verdict(winner, "AB", **({} if winner is None else {"score_a": 3 + gap, "score_b": 3})),
+            verdict(winner, "AB", score_a=3 + gap if winner else None, score_b=3 if winner else None),
             line=n,
             ability_bucket=bucket,
         )

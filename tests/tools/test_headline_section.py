@@ -62,7 +62,7 @@ def test_undecided_pairs_bound_what_the_judge_may_be_guilty_of(deps: Deps) -> No
     assert found.worst_case is not None
     worst = found.worst_case
     assert (worst.n, worst.undecided, worst.at_best, worst.at_worst) == (40, 10, 4 / 40, 14 / 40)
-    assert found.ends == {"decidable": 40, "tie": 0, "inconsistent": 10, "weak": 0, "unscored": 0}
+    assert found.ends == {"pairs": 40, "tie": 0, "inconsistent": 10, "weak": 0, "unscored": 0}
     assert found.missing == () and found.asymmetric == ()
 
 

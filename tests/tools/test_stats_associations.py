@@ -1,20 +1,18 @@
-"""A share against one half, the Mantel-Haenszel odds ratio, shares with and without, against statsmodels and scipy."""
+"""A share against one half, the Mantel-Haenszel odds ratio, a mean of shares: against statsmodels and scipy."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import log, sqrt
-from random import Random
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, t
 from statsmodels.stats.contingency_tables import StratifiedTable, Table2x2
-from statsmodels.stats.proportion import confint_proportions_2indep
 
 from misjudge_storage.task_moments import Moments
-from misjudge_tools.stats.associations import mantel_haenszel, mean_of_shares, p_of_half, share_difference
+from misjudge_tools.stats.associations import mantel_haenszel, mean_of_shares, p_of_half
 from misjudge_tools.stats.linear import moments_of
 from misjudge_tools.stats.rates import NONE, Tally, cluster_sums, clustered_rate, independent
 
@@ -100,56 +98,6 @@ def test_a_stratum_without_a_pair_and_odds_without_bounds_are_said_to_be_so() ->
     one_task = mantel_haenszel(moments_of([[8, 3, 4, 6]]))
     assert (one_task.value, one_task.low) == (4.0, None)
     assert mantel_haenszel(moments_of([])).n == 0
-
-
-def crossed(tasks: Sequence[tuple[int, int, int, int]]) -> tuple[int, int, int, int]:
-    """Over tasks of k, n with and k, n without."""
-    return (
-        sum(k * j for k, _, j, _ in tasks),
-        sum(k * m for k, _, _, m in tasks),
-        sum(n * j for _, n, j, _ in tasks),
-        sum(n * m for _, n, _, m in tasks),
-    )
-
-
-def test_two_shares_of_different_tasks_differ_by_newcombes_interval() -> None:
-    found = share_difference(independent(120, 400), independent(90, 450), (0, 0, 0, 0))
-    low, high = confint_proportions_2indep(120, 400, 90, 450, method="newcomb")
-    assert found.value == pytest.approx(0.1)
-    assert found.low == pytest.approx(low, abs=1e-3)
-    assert found.high == pytest.approx(high, abs=1e-3)
-    assert found.n == 850
-
-
-def test_two_shares_of_the_same_tasks_differ_by_an_interval_that_counts_what_they_have_in_common() -> None:
-    draw = Random(5)
-    tasks = []
-    for _ in range(400):
-        luck = draw.choice([0.2, 0.8])
-        tasks.append(
-            (sum(draw.random() < luck for _ in range(3)), 3, sum(draw.random() < luck - 0.1 for _ in range(4)), 4)
-        )
-    one, other = (cluster_sums(Tally(task[i], task[i + 1]) for task in tasks) for i in (0, 2))
-    found = share_difference(one, other, crossed(tasks))
-    p, q = one.k / one.n, other.k / other.n
-    residuals = [(k - p * n) / one.n - (j - q * m) / other.n for k, n, j, m in tasks]
-    half = t.ppf(0.975, 399) * sqrt(400 / 399 * sum(r * r for r in residuals))
-    assert found.low is not None and found.high is not None
-    assert (found.high - found.low) / 2 == pytest.approx(half, rel=0.02)
-    apart = share_difference(one, other, (0, 0, 0, 0))
-    assert apart.low is not None and apart.low != pytest.approx(found.low, abs=1e-3)
-
-
-def test_a_difference_needs_both_shares_and_its_interval_two_tasks_of_each() -> None:
-    assert share_difference(independent(1, 4), NONE, (0, 0, 0, 0)).value is None
-    one_task = share_difference(cluster_sums([Tally(1, 4)]), independent(1, 2), (0, 0, 0, 0))
-    assert (one_task.value, one_task.low) == (-0.25, None)
-
-
-def test_the_interval_of_a_difference_stays_in_range_where_nothing_varies() -> None:
-    found = share_difference(independent(9, 9), independent(0, 9), (0, 0, 0, 0))
-    assert found.value == found.high == 1.0
-    assert found.low is not None and 0.4 < found.low < 1
 
 
 def test_the_mean_of_shares_has_an_interval_over_tasks() -> None:

@@ -43,6 +43,10 @@ def test_the_published_vector_comes_out() -> None:
     assert (found.low, found.high) == pytest.approx((0.05635, 0.26273), abs=5e-6)
 
 
+def test_a_judge_that_smoothing_leaves_no_better_than_chance_rules_nothing_out() -> None:
+    assert rogan_gladen(Measured(p=0.5, n=1000, q0=0.9, m0=20, q1=0.12, m1=1000)) == (0, 1)
+
+
 def test_a_perfect_judge_needs_no_correction_and_a_share_stays_between_0_and_1() -> None:
     assert rogan_gladen_share(0.3, 1, 1) == pytest.approx(0.3)
     assert (rogan_gladen_share(0.1, 0.7, 0.9), rogan_gladen_share(0.95, 0.9, 0.8)) == (0, 1)

@@ -11,6 +11,7 @@ import statsmodels.api as sm
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import t as student
+from statsmodels.stats.proportion import confint_proportions_2indep
 
 from misjudge_tools.stats.gaps import (
     CrossSums,
@@ -118,6 +119,19 @@ def test_groups_of_different_tasks_are_independent() -> None:
     assert found.value == pytest.approx(0.15 - 0.5)
     assert found.low == pytest.approx(-0.35 - joined(0.15 - one.low, two.high - 0.5, 0))  # type: ignore[operator]
     assert found.high == pytest.approx(-0.35 + joined(one.high - 0.15, 0.5 - two.low, 0))  # type: ignore[operator]
+
+
+def test_two_shares_of_many_different_tasks_differ_by_newcombes_interval() -> None:
+    found = difference(JointSums(independent(120, 400), independent(90, 450), APART))
+    low, high = confint_proportions_2indep(120, 400, 90, 450, method="newcomb")
+    assert found.value == pytest.approx(0.1) and found.n == 850
+    assert (found.low, found.high) == pytest.approx((low, high), abs=1e-3)
+
+
+def test_the_interval_stays_in_range_where_all_of_one_group_and_none_of_the_other_are_counted() -> None:
+    found = difference(JointSums(independent(9, 9), independent(0, 9), APART))
+    assert found.value == found.high == 1.0
+    assert found.low is not None and 0.4 < found.low < 1
 
 
 def test_tasks_that_agree_exactly_do_not_make_the_difference_certain() -> None:

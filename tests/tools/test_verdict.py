@@ -68,7 +68,7 @@ def test_a_constant_answer_is_no_skill_whatever_its_accuracy() -> None:
     said = verdict(Findings(wrong(50, 100), constant=ConstantAnswer("second", 98, 100)), "en")
     assert said.grade == "do_not_use"
     assert said.sentences[0].startswith("Do not use this judge: it named the side shown second in 98 of 100 answers")
-    assert "That is no better than a coin." in said.sentences
+    assert "Over all pairs it cannot be told from a coin." in said.sentences
 
 
 def test_a_usable_judge_that_is_unproven_on_near_pairs_says_so() -> None:

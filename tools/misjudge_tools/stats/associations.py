@@ -1,4 +1,4 @@
-"""What verdicts go along with: a share against one half, odds ratios with gold held fixed, shares with and without."""
+"""What verdicts go along with: a share against one half, odds ratios with gold held fixed, a mean of shares."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from misjudge_storage.types import Value
 from misjudge_tools.stats.distributions import incomplete_beta, student_t_quantile
 from misjudge_tools.stats.exact import effective
 from misjudge_tools.stats.linear import alone, between_tasks
-from misjudge_tools.stats.probes import Effect
-from misjudge_tools.stats.rates import LEVEL, ClusterSums, Count, Rate, clustered_rate, score_interval
+from misjudge_tools.stats.rates import LEVEL, ClusterSums, Count, score_interval
 from misjudge_tools.stats.rubrics import Estimate
 from misjudge_tools.stats.sign_tests import unequally_often
 
@@ -97,53 +96,6 @@ def _slopes(totals: Sequence[float], for_it: float, against: float) -> list[floa
         own = (d / for_it, -c / against, -b / against, a / for_it)
         found += [slope / n + by_size for slope in own]
     return found
-
-
-def share_difference(one: ClusterSums, other: ClusterSums, crossed: Sequence[int], level: float = LEVEL) -> Effect:
-    """The first share minus the second, of observations of the same tasks; `crossed` is Σk·k', Σk·n', Σn·k', Σn·n'.
-
-    The interval joins those of both shares by the method of variance estimates recovery for correlated ones (Zou and
-    Donner, Statistics in Medicine 27, 2008), with the correlation of their deviations between tasks. `n` counts both.
-    """
-    n = one.n + other.n
-    if not one.n or not other.n:
-        return Effect(value=None, low=None, high=None, n=n)
-    first, second = clustered_rate(one, level), clustered_rate(other, level)
-    p, q = one.k / one.n, other.k / other.n
-    if one.clusters < 2 or other.clusters < 2:
-        return Effect(value=p - q, low=None, high=None, n=n)
-    both = _correlation(one, other, crossed)
-    below = _joined(p - _low(first), _high(second) - q, both)
-    above = _joined(_high(first) - p, q - _low(second), both)
-    return Effect(value=p - q, low=max(-1.0, p - q - below), high=min(1.0, p - q + above), n=n)
-
-
-def _low(rate: Rate) -> float:
-    return rate.low or 0.0
-
-
-def _high(rate: Rate) -> float:
-    return 1.0 if rate.high is None else rate.high
-
-
-def _joined(one: float, other: float, correlation: float) -> float:
-    return sqrt(max(0.0, one * one + other * other - 2 * correlation * one * other))
-
-
-def _correlation(one: ClusterSums, other: ClusterSums, crossed: Sequence[int]) -> float:
-    """Of k − p·n and k' − q·n' between tasks; 0 where one of them does not vary."""
-    kk, kn, nk, nn = crossed
-    together = _whole(kk, kn, nk, nn, one, other)
-    apart = _whole(one.kk, one.kn, one.kn, one.nn, one, one) * _whole(
-        other.kk, other.kn, other.kn, other.nn, other, other
-    )
-    return max(-1.0, min(1.0, together / sqrt(apart))) if apart > 0 else 0.0
-
-
-def _whole(kk: int, kn: int, nk: int, nn: int, one: ClusterSums, other: ClusterSums) -> float:
-    """Σ (k − p·n)(k' − q·n'), from whole numbers, since the sum cancels."""
-    found = kk * one.n * other.n - kn * one.n * other.k - nk * one.k * other.n + nn * one.k * other.k
-    return found / (one.n * other.n)
 
 
 def mean_of_shares(moments: Moments, level: float = LEVEL) -> Estimate:

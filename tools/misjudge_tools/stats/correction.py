@@ -101,12 +101,14 @@ class Corrected(Value):
 def rogan_gladen(measured: Measured, z: float | None = None) -> Interval:
     """The interval of Lee et al. (arXiv 2511.21140) around the share by Rogan and Gladen; 95 % unless `z` is given.
 
-    Only for q0 + q1 > 1.
+    Only for q0 + q1 > 1; where the smoothed ones are not, nothing is ruled out.
     """
     z = normal_quantile((1 + LEVEL) / 2) if z is None else z
     n, m0, m1 = measured.n + z * z, measured.m0 + 2, measured.m1 + 2
     p = (measured.n * measured.p + z * z / 2) / n
     q0, q1 = (measured.m0 * measured.q0 + 1) / m0, (measured.m1 * measured.q1 + 1) / m1
+    if q0 + q1 <= 1:
+        return Interval(0.0, 1.0)
     theta = rogan_gladen_share(p, q0, q1)
     by_q0, by_q1 = q0 * (1 - q0) / m0, q1 * (1 - q1) / m1
     shift = 2 * z * z * (theta * by_q1 - (1 - theta) * by_q0)

@@ -32,7 +32,7 @@ def parts(drift: Drift, level: float = LEVEL) -> Parts | None:
     The judge is taken to have moved on the other pairs as it did on the anchors: its part is the difference a over the
     anchors. The rest of the difference over all pairs is w·(o − a), with o that over the other pairs and w their share.
     Its interval joins those of both (Zou and Donner, Statistics in Medicine 27, 2008), as if no task had pairs of both
-    kinds: where tasks do, what these have in common makes it too wide rather than too narrow.
+    kinds: where tasks do, and both kinds move alike in them, it is wider than need be.
     """
     anchors, others = (paired_effect(sums, level=level) for sums in drift)
     if anchors.value is None:

@@ -6,7 +6,7 @@ from math import exp, lgamma, log, log1p
 from typing import NamedTuple
 
 from misjudge_tools.stats.distributions import incomplete_beta
-from misjudge_tools.stats.rates import LEVEL, ClusterSums
+from misjudge_tools.stats.rates import LEVEL, ClusterSums, even_clusters
 
 
 class EffectiveTally(NamedTuple):
@@ -47,15 +47,26 @@ def upper_bound(k: float, n: float, level: float = LEVEL) -> float:
 def effective(sums: ClusterSums) -> EffectiveTally:
     """The effective numbers of clustered observations: k and n over the design effect, as in `rates.clustered_rate`.
 
-    Where all or none are counted no variance can be seen, and n is the number of clusters; so it is of one cluster.
+    Where all or none are counted no variance can be seen, and n is the number of (even) clusters; so it is of one.
     """
     if sums.n == 0:
         return EffectiveTally(0.0, 0.0)
     rate = sums.k / sums.n
     if sums.clusters < 2 or sums.k in (0, sums.n):
-        return EffectiveTally(rate * sums.clusters, float(sums.clusters))
+        return EffectiveTally(rate * even_clusters(sums), even_clusters(sums))
     deff = design_effect(sums)
     return EffectiveTally(sums.k / deff, sums.n / deff)
+
+
+def by_task(sums: ClusterSums) -> EffectiveTally:
+    """As `effective`, and at most one observation a cluster: what a bound may rest on that must hold.
+
+    An estimated design effect is too small as often as too large, and a bound on numbers divided by it lets up to twice
+    as many judges pass that are just at the limit.
+    """
+    k, n = effective(sums)
+    most = min(n, even_clusters(sums))
+    return EffectiveTally(k * most / n, most) if n else EffectiveTally(0.0, 0.0)
 
 
 def design_effect(sums: ClusterSums) -> float:

@@ -34,7 +34,9 @@ def still_needed(rate: Rate, pairs: int, limit: float, level: float = LEVEL) -> 
     """
     at, end = rate.rate, rate.high if rate.rate is None or rate.rate <= limit else rate.low
     now = 0.0 if at is None or end is None or end == at else end * (1 - end) / (end - at) ** 2
-    if at is None or now == 0:
+    if at is None:
+        return None if pairs else smallest_passing(limit, level)
+    if now == 0:
         return smallest_passing(limit, level)
     if at == limit:
         return None

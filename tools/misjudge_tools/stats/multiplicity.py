@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 
 def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
@@ -18,3 +18,12 @@ def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
         least = min(least, p_values[place] * m / rank)
         adjusted[place] = least
     return adjusted
+
+
+def adjusted(p_values: Iterable[float | None]) -> Mapping[float, float]:
+    """Each p-value → its adjusted one; those of None do not count.
+
+    Equal p-values are adjusted to equal ones, so a value stands for itself.
+    """
+    known = [p for p in p_values if p is not None]
+    return dict(zip(known, benjamini_hochberg(known), strict=True))

@@ -8,8 +8,8 @@ from math import floor, log10
 from typing import Literal, NamedTuple
 
 from misjudge_storage.types import Value
-from misjudge_tools.stats.exact import effective, upper_bound
-from misjudge_tools.stats.rates import LEVEL, ClusterSums, Share
+from misjudge_tools.stats.exact import by_task, upper_bound
+from misjudge_tools.stats.rates import LEVEL, ClusterSums, Share, even_clusters
 
 MARGINS = 6
 """Leads in scores that are tried: one step of the scale to six."""
@@ -82,9 +82,10 @@ def certify(candidates: Sequence[Candidate], limit: float = LIMIT, level: float 
 
     The chance that a region is named although its error is above the limit is at most 1 − `level` over all rules
     (Maurer, Hothorn and Lehmacher 1995; Angelopoulos et al., arXiv 2110.01052, for selective prediction). Each test is
-    the exact one-sided bound on effective numbers.
+    the exact one-sided bound on effective numbers: exact where each task holds one decided pair, else as true as the
+    design effect, which is estimated.
     """
-    able = [one for one in candidates if upper_bound(0, one.sums.clusters, level) <= limit]
+    able = [one for one in candidates if upper_bound(0, even_clusters(one.sums), level) <= limit]
     tests = [_tested(one, limit, level) for one in able]
     passed = sum(1 for _ in takewhile(lambda test: test.certified, tests))
     found = able[passed - 1] if passed else None
@@ -102,7 +103,7 @@ def certify(candidates: Sequence[Candidate], limit: float = LIMIT, level: float 
 
 
 def _tested(candidate: Candidate, limit: float, level: float) -> TestedPolicy:
-    k, n = effective(candidate.sums)
+    k, n = by_task(candidate.sums)
     bound = upper_bound(k, n, level)
     return TestedPolicy(
         policy=candidate.policy, margin=candidate.margin, k=k, n=n, bound=bound, certified=bound <= limit

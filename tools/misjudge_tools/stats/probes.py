@@ -16,7 +16,7 @@ from typing import NamedTuple
 from misjudge_storage.types import Value
 from misjudge_tools.probing.variants import Aim
 from misjudge_tools.stats.distributions import student_t_quantile
-from misjudge_tools.stats.multiplicity import benjamini_hochberg
+from misjudge_tools.stats.multiplicity import adjusted
 from misjudge_tools.stats.rates import LEVEL, ClusterSums, Interval, pooled_interval
 from misjudge_tools.stats.sign_tests import more_often, smallest_seen, unequally_often
 
@@ -194,11 +194,10 @@ def probe_rows(counts: Sequence[ProbeCounts], control: str) -> tuple[ProbeRow, .
         for effect in (row.excess_flip, row.shift, row.excess_unscored)
         if effect and effect.p is not None
     ]
-    # Equal p-values are adjusted to equal ones, so a value stands for itself.
-    adjusted = dict(zip(p_values, benjamini_hochberg(p_values), strict=True))
+    among_all = adjusted(p_values)
     # What a probe has to pass that works alone: the smallest effect holds whatever the others do.
     strictest = FALSE_DISCOVERIES / max(1, len(p_values))
-    told = [_among_all(row, adjusted, strictest) for row in rows]
+    told = [_among_all(row, among_all, strictest) for row in rows]
     return tuple(sorted(told, key=lambda row: (row.probe == control, not _found(row), -_size(row), _name(row))))
 
 
@@ -266,11 +265,11 @@ def _effect(tasks: Sequence[Differences], test: Callable[[int, int], float]) -> 
     return paired_effect(paired_sums(tasks), test(sum(task.d > 0 for task in tasks), sum(task.d < 0 for task in tasks)))
 
 
-def _among_all(row: ProbeRow, adjusted: Mapping[float, float], strictest: float) -> ProbeRow:
+def _among_all(row: ProbeRow, among_all: Mapping[float, float], strictest: float) -> ProbeRow:
     """The row, with what its p-values are worth among those of the whole table."""
-    excess = _adjusted(row.excess_flip, adjusted)
-    shift = None if row.shift is None else _adjusted(row.shift, adjusted)
-    unscored = None if row.excess_unscored is None else _adjusted(row.excess_unscored, adjusted)
+    excess = _adjusted(row.excess_flip, among_all)
+    shift = None if row.shift is None else _adjusted(row.shift, among_all)
+    unscored = None if row.excess_unscored is None else _adjusted(row.excess_unscored, among_all)
     instability = (row.baseline_flips + 1) / (row.n + 2)
     return row.model_copy(
         update={
@@ -296,8 +295,8 @@ def _name(row: ProbeRow) -> tuple[str, str]:
     return row.probe, row.aim or ""
 
 
-def _adjusted(effect: Effect, adjusted: Mapping[float, float]) -> Effect:
-    return effect if effect.p is None else effect.model_copy(update={"p_adjusted": adjusted[effect.p]})
+def _adjusted(effect: Effect, among_all: Mapping[float, float]) -> Effect:
+    return effect if effect.p is None else effect.model_copy(update={"p_adjusted": among_all[effect.p]})
 
 
 def _size(row: ProbeRow) -> float:

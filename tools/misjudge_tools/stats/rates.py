@@ -112,25 +112,40 @@ def clustered_rate(sums: ClusterSums, level: float = LEVEL) -> Rate:
 
 def pooled_interval(rate: float, sums: ClusterSums, level: float = LEVEL) -> Interval:
     """The interval of `clustered_rate` around a share that is nearly, but not just, `k/n` of `sums`."""
-    return score_interval(rate, _ratio_variance(sums), sums.clusters, most=sums.n, level=level)
+    return score_interval(
+        rate, _ratio_variance(sums), sums.clusters, most=sums.n, level=level, even=even_clusters(sums)
+    )
 
 
-def score_interval(rate: float, variance: float, clusters: int, most: int, level: float = LEVEL) -> Interval:
+def even_clusters(sums: ClusterSums) -> float:
+    """How many clusters of one size say as much as these where the observations of a cluster always agree: n²/Σn_i²
+    (Kish, Survey Sampling, 1965, §8.2). A few large ones say little, however many small ones stand beside them.
+    """
+    return sums.n * sums.n / sums.nn if sums.nn else 0.0
+
+
+def score_interval(
+    rate: float, variance: float, clusters: int, most: int, level: float = LEVEL, even: float | None = None
+) -> Interval:
     """Wilson's interval for a share whose sampling variance was estimated from `clusters` clusters.
 
     The effective number of observations is the one that gives a binomial share this variance, at most
-    `most`. At 0 and 1 no variance can be seen, and it is the number of clusters, as if the observations of
-    a cluster always agreed. The critical value is Student's with clusters − 1 degrees of freedom (Korn and
+    `most`. At 0 and 1 no variance can be seen, and it is the number of clusters (of `even` ones where their sizes
+    differ), as if the observations of a cluster always agreed. The critical value is Student's with clusters − 1 degrees of freedom (Korn and
     Graubard, Survey Methodology 24, 1998), which makes up for a variance that was estimated, so the normal one where
-    none was. A single cluster says nothing of others, so it gives 0 to 1.
+    none was. An end is never nearer to 0 or 1 than without any such observation: a few say next to nothing of how
+    alike a cluster's are, and an audit must not look better for an error. A single cluster says nothing of others, so
+    it gives 0 to 1.
     """
     if clusters < 2:
         return Interval(0.0, 1.0)
     spread = rate * (1 - rate)
+    nothing_seen = wilson(0, clusters if even is None else even, normal_quantile((1 + level) / 2)).high
     if spread == 0:
-        return wilson(rate * clusters, clusters, normal_quantile((1 + level) / 2))
+        return Interval(0.0, nothing_seen) if rate == 0 else Interval(1 - nothing_seen, 1.0)
     effective = min(most, spread / variance) if variance > 0 else most
-    return wilson(rate * effective, effective, student_t_quantile((1 + level) / 2, clusters - 1))
+    low, high = wilson(rate * effective, effective, student_t_quantile((1 + level) / 2, clusters - 1))
+    return Interval(min(low, 1 - nothing_seen), max(high, nothing_seen))
 
 
 def wilson(k: float, n: float, z: float) -> Interval:

@@ -11,9 +11,7 @@ from misjudge_storage import agreement_counts as counted
 from misjudge_storage.agreement_counts import CoupleCounts, GroupLabels, Labeller, ScoredUnits
 from misjudge_storage.summary_values import JudgeFacts
 from misjudge_storage.types import Form
-
-MOST_LABELLERS = 12
-"""Beyond, people are not set beside each other one by one."""
+from misjudge_tools.summary.sections import MOST_LABELLERS
 
 
 class ScoredForm(NamedTuple):

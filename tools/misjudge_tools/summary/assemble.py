@@ -45,7 +45,6 @@ from misjudge_tools.summary.values import (
 
 SEVERAL = NoData(why="There are several judges or subsets: see each under judges, or choose one with judge=LABEL.")
 NO_JUDGE = NoData(why="No judge is stored. Judge the audit, or import verdicts.")
-NO_PAIRS = NoData(why="This judge judged no pair. Judge pairs (form=pairwise), or import verdicts.")
 ONE_ORDER = NoData(
     why="No pair has both orders scored, so flips cannot be seen. Judge with orders=both (--orders both) to see them."
 )
@@ -100,7 +99,7 @@ class _Section(NamedTuple):
 
 def _pairs(of: Judged) -> PairCounts | NoData:
     if of.entry is not None:
-        return NO_PAIRS if of.group is None else make.pair_counts(of.group)
+        return make.NO_PAIRS if of.group is None else make.pair_counts(of.group)
     pairs = of.counts.pairs
     if not pairs.pairs:
         return NoData(why="No pair is stored. Import pairs, or run them.")
@@ -110,11 +109,11 @@ def _pairs(of: Judged) -> PairCounts | NoData:
 
 
 def _misselection(of: Judged) -> Misselection | NoData:
-    return NO_PAIRS if of.group is None else misselection_of(of, of.group)
+    return make.NO_PAIRS if of.group is None else misselection_of(of, of.group)
 
 
 def _consistency(of: Judged) -> ConsistencySection | NoData:
-    return NO_PAIRS if of.group is None else make.consistency_section(of.group)
+    return make.NO_PAIRS if of.group is None else make.consistency_section(of.group)
 
 
 def _scored(form: Form, of: Judged) -> SatisfactionSection | NoData:
@@ -150,7 +149,7 @@ def _panel(of: Judged) -> PanelSection | NoData:
 
 
 def _probes(of: Judged) -> ProbesSection | NoData:
-    return NO_PAIRS if of.paired is None else probes_of(of.counts.probes.get(of.paired.judge_id))
+    return make.NO_PAIRS if of.paired is None else probes_of(of.counts.probes.get(of.paired.judge_id))
 
 
 def _rubrics(of: Judged) -> RubricsSection | NoData:

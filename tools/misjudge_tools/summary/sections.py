@@ -41,7 +41,10 @@ from misjudge_tools.summary.values import (
 )
 
 N = TypeVar("N", int, float)
+NO_PAIRS = NoData(why="This judge judged no pair. Judge pairs (form=pairwise), or import verdicts.")
+NO_GOLD = NoData(why="No pair is decidable: gold must say that A or B was better. Import labels, success or rewards.")
 MOST_LABELLERS = 12
+"""Beyond, people are not set beside each other one by one."""
 ABILITY_RANGES = {"near": "|ΔR| below 0.1", "wide": "|ΔR| of 0.1 and more"}
 
 
@@ -63,9 +66,7 @@ def pair_counts(counts: GroupCounts) -> PairCounts:
 def misselection_section(counts: GroupCounts) -> Misselection | NoData:
     """How often the judge picked the side that failed."""
     if counts.decidable == 0:
-        return NoData(
-            why="No pair is decidable: gold must say that A or B was better. Import labels, success or rewards."
-        )
+        return NO_GOLD
     return _misselection(counts)
 
 

@@ -36,6 +36,10 @@ ADVICE: Mapping[Action, Phrase] = {
         "Guard against what fools it: strip or normalise it before judging, or use a judge that it does not move.",
         "防范误导：评判前去除或规范化这些因素，或换用不受其影响的裁判。",
     ),
+    "decide_the_rest": Phrase(
+        "Decide the pairs that the judge leaves open by evidence or by another judge.",
+        "裁判未判定的配对按证据或由另一个裁判判定。",
+    ),
     "more_pairs": Phrase(
         "Collect more pairs before you decide.",
         "先收集更多配对再做决定。",
@@ -62,5 +66,8 @@ SATISFIED = Phrase(
 UNREAD = Phrase("It cannot be read in {unread}.", "无法读取：{unread}。")
 FOOLED = Phrase("Its verdict moves with: {probes}.", "以下改动会影响它的结论：{probes}。")
 OPEN = Phrase("{wrong}: the interval holds the limit of {limit}.", "{wrong}：区间包含 {limit} 的上限。")
+DECIDED = Phrase(
+    "It decides {decided} of the decidable pairs, {n} of them.", "它判定了 {decided} 的可判定配对（{n} 个）。"
+)
 NO_GOLD = Phrase("Of no pair is it known which side was better.", "没有任何配对知道哪一方更好。")
 WITHIN = Phrase("{wrong}: within the limit of {limit}.", "{wrong}：在 {limit} 的上限之内。")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from misjudge_storage.bias_counts import BiasCounts, LengthBy, PickCounts
 from misjudge_storage.reason_counts import Held
 from misjudge_storage.summary_values import GroupCounts, JudgeFacts, Sums
-from misjudge_tools.stats.associations import OddsRatio, mantel_haenszel, mean_of_shares, p_of_half, share_difference
+from misjudge_tools.stats.associations import OddsRatio, mantel_haenszel, mean_of_shares, p_of_half
+from misjudge_tools.stats.gaps import CrossSums, JointSums, difference
 from misjudge_tools.stats.probes import Effect
 from misjudge_tools.stats.rates import ClusterSums, NoData, Rate, clustered_rate
 from misjudge_tools.stats.rubrics import Estimate
@@ -21,9 +22,8 @@ from misjudge_tools.summary.deciding.bias_values import (
 )
 from misjudge_tools.summary.deciding.self_preference import self_preference
 from misjudge_tools.summary.judged import Judged
-from misjudge_tools.summary.sections import consistency_section
+from misjudge_tools.summary.sections import NO_PAIRS, consistency_section
 
-NO_PAIRS = NoData(why="This judge judged no pair. Judge pairs (form=pairwise), or import verdicts.")
 NO_ORDER = NoData(why="The source does not say which side was shown first. Judge the pairs with orders=both.")
 NO_LENGTH = NoData(why="No episode states its output tokens or keeps its messages: import them with their messages.")
 NO_UNEQUAL = NoData(why="No pair with a pick has two episodes of known, different length.")
@@ -124,14 +124,14 @@ def _words(counts: BiasCounts, judge: JudgeFacts) -> tuple[WordBias, ...] | NoDa
 
 def _word(group: str, held: Held) -> WordBias:
     one, other = ClusterSums(*held.wrong_with), ClusterSums(*held.wrong_without)
-    difference = share_difference(one, other, held.crossed)
+    effect = difference(JointSums(one, other, CrossSums(*held.cross)))
     return WordBias(
         group=group,
         said=clustered_rate(ClusterSums(*held.said)),
         wrong_with=clustered_rate(one),
         wrong_without=clustered_rate(other),
-        difference=difference,
-        stands_out=_leaves(difference, 0.0),
+        difference=effect,
+        stands_out=_leaves(effect, 0.0),
     )
 
 

@@ -42,6 +42,10 @@ def agent_changes(now: Sequence[AgentSetup], before: Sequence[AgentSetup]) -> tu
     )
 
 
+SHOWN = frozenset({"model", "kind", "form", "language", "orders", "reply", "reply_form", "effort", "name", "suite"})
+"""Settings whose text is shown; any other may hold what nobody should see, so its hash is."""
+
+
 def task_content_changes(tasks: TaskChanges) -> tuple[Change, ...]:
     """The first of the tasks with other content, by its hashes."""
     return tuple(
@@ -103,6 +107,8 @@ def _flat(name: str, value: Any) -> Iterator[tuple[str, str]]:
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from _flat(f"{name}.{_brief(key)}", inner)
+    elif isinstance(value, str) and name.rpartition(".")[2] not in SHOWN:
+        yield name, f"hash {template_hash(value)}"
     else:
         yield name, _brief(value)
 

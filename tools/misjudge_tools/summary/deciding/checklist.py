@@ -69,6 +69,8 @@ def _roles_apart(of: Judged, facts: ReleaseFacts, language: Language) -> Checkli
 def _both_orders(of: Judged, language: Language) -> ChecklistItem:
     mine = [counts for group, counts in of.counts.groups.items() if group.judge_id in of.ids]
     both, pairs = sum(one.measures["flips"].n for one in mine), sum(one.pairs for one in mine)
+    if not pairs:
+        return _item("both_orders", "not_needed", words.NO_PAIRS.say(language), language)
     state: State = "no" if not both else "yes" if both >= MOSTLY * pairs else "partly"
     said = words.SAID["both_orders"].say(language, both=both, pairs=pairs, flips=_flips(of, both, language))
     return _item("both_orders", state, said, language)
@@ -84,6 +86,8 @@ def _flips(of: Judged, both: int, language: Language) -> str:
 
 
 def _by_bucket(of: Judged, language: Language) -> ChecklistItem:
+    if not any(group.judge_id in of.ids for group in of.counts.groups):
+        return _item("by_bucket", "not_needed", words.NO_PAIRS.say(language), language)
     counts = _decidable_by_gap(of)
     enough = [number >= FEW for number in counts.values()]
     state: State = "yes" if all(enough) else "partly" if any(counts.values()) else "no"

@@ -69,6 +69,7 @@ TO_DO: Mapping[Point, Phrase] = {
 NO_USER = Phrase(
     "Simulated user and judge apart: no simulated user was asked here.", "模拟用户与裁判分离：此处没有询问模拟用户。"
 )
+NO_PAIRS = Phrase("No pair was judged here.", "此处没有评判配对。")
 NO_FLIPS = Phrase("flips cannot be seen", "看不到翻转")
 EACH_JUDGE = Phrase("each judge has a flip rate of its own", "各裁判有各自的翻转率")
 FLIPS = Phrase("verdicts change with the order in {flips}", "结论随顺序改变：{flips}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from misjudge_storage.summary_values import GroupCounts
+from misjudge_tools.stats.gates import still_needed
 from misjudge_tools.stats.misselection import Misselection
 from misjudge_tools.stats.policies import LIMIT, Region
 from misjudge_tools.stats.rates import ClusterSums, NoData, clustered_rate
@@ -15,12 +16,12 @@ from misjudge_tools.summary.deciding.gaps import gaps_section
 from misjudge_tools.summary.deciding.headline_values import HeadlineSection, WorstCase
 from misjudge_tools.summary.deciding.missing_arms import missing_arms
 from misjudge_tools.summary.deciding.policies import policies_section
-from misjudge_tools.summary.deciding.power import power_section
 from misjudge_tools.summary.deciding.verdict import Findings, verdict
 from misjudge_tools.summary.judged import Judged
 from misjudge_tools.summary.stopping_facts import misselection_of, stopping_of
 
-NO_PAIRS = NoData(why="This judge judged no pair. Judge pairs (form=pairwise), or import verdicts.")
+ONE_SIDED = 0.95
+"""Share of the decidable pairs in which the same side is better, from which on a constant answer looks right."""
 ASYMMETRIC = 0.05
 """Adjusted p-value from which on replies are said to be missing more often in one arm."""
 
@@ -28,7 +29,7 @@ ASYMMETRIC = 0.05
 def headline_section(of: Judged) -> HeadlineSection | NoData:
     """The verdict, and the numbers that carry it."""
     if of.group is None:
-        return NO_PAIRS
+        return make.NO_PAIRS
     found = findings(of, of.group)
     said = verdict(found, of.counts.question.language)
     missing = missing_arms(of.counts.missing, of.paired.judge_id, of.group) if of.paired else ()
@@ -41,8 +42,8 @@ def headline_section(of: Judged) -> HeadlineSection | NoData:
         near=found.near,
         wide=found.wide,
         gap=found.gap,
-        worst_case=worst_case(of.group),
-        ends={name: getattr(of.group, name) for name in ("decidable", "tie", "inconsistent", "weak", "unscored")},
+        worst_case=found.undecided_pairs,
+        ends={name: getattr(of.group, name) for name in ("pairs", "tie", "inconsistent", "weak", "unscored")},
         unscored=dict(of.counts.unscored.get(of.paired.judge_id, {})) if of.paired else {},
         stopping=stopping_of(of.counts),
         missing=missing,
@@ -65,9 +66,20 @@ def findings(of: Judged, group: GroupCounts) -> Findings:
         flips=steady.intervals["flip_rate"],
         region=_region(of),
         smallest_gap=_smallest_gap(of, gap.name),
-        still_needed=_still_needed(of),
+        still_needed=None if isinstance(wrong, NoData) else still_needed(wrong, group.decidable, LIMIT),
+        undecided_pairs=worst_case(group),
+        one_sided=None if group.measures["flips"].n else _one_sided(of),
         limit=LIMIT,
     )
+
+
+def _one_sided(of: Judged) -> str | None:
+    """The side that gold names in nearly all of the judge's decidable pairs, None where both are named."""
+    mine = [row for row in of.counts.missing if of.paired is not None and row.judge_id == of.paired.judge_id]
+    decidable, of_a = sum(row.decidable for row in mine), sum(row.gold_a for row in mine)
+    if not decidable or ONE_SIDED * decidable > max(of_a, decidable - of_a):
+        return None
+    return "A" if 2 * of_a > decidable else "B"
 
 
 def worst_case(group: GroupCounts) -> WorstCase | None:
@@ -95,15 +107,6 @@ def _smallest_gap(of: Judged, gap: str | None) -> float | None:
     gaps = None if of.subset is not None else of.once(gaps_section)
     rows = () if gaps is None or isinstance(gaps, NoData) else gaps.rows
     return next((row.smallest_seen for row in rows if row.gap == gap and not row.near_is_worse), None)
-
-
-def _still_needed(of: Judged) -> int | None:
-    """Decidable pairs beyond those here that 80 % of audits like this need to tell on which side of the limit it is."""
-    power = None if of.subset is not None else of.once(power_section)
-    if power is None or isinstance(power, NoData):
-        return None
-    needed = power.to_show_under or power.to_show_over
-    return None if needed is None else max(0, needed.decidable - power.decidable)
 
 
 class _ByGap(NamedTuple):

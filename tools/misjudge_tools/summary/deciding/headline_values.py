@@ -9,9 +9,10 @@ from misjudge_tools.stats.misselection import Misselection
 from misjudge_tools.stats.rates import Count, Share
 from misjudge_tools.summary.stopping_values import StoppingFacts
 
-Grade = Literal["do_not_use", "not_near", "usable", "undecided", "no_gold"]
-"""`do_not_use`: wrong too often; `not_near`: on near pairs; `usable`: under the limit; `undecided`: too few pairs to
-say; `no_gold`: nothing says which side was better.
+Grade = Literal["do_not_use", "not_near", "usable", "abstains", "one_sided", "undecided", "no_gold"]
+"""`do_not_use`: wrong too often; `not_near`: on near pairs; `usable`: under the limit; `abstains`: under
+the limit, but it decides too few pairs; `one_sided`: it looks right, but so would one answer to everything;
+`undecided`: too few pairs to say; `no_gold`: nothing says which side was better.
 """
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from misjudge_storage.missing_counts import MissingReplies
 from misjudge_storage.summary_values import GroupCounts
 from misjudge_tools.stats.exact import design_effect
-from misjudge_tools.stats.multiplicity import benjamini_hochberg
+from misjudge_tools.stats.multiplicity import adjusted
 from misjudge_tools.stats.rates import ClusterSums
 from misjudge_tools.stats.sign_tests import unequally_often
 from misjudge_tools.summary.deciding.headline_values import MissingArm
@@ -40,8 +40,11 @@ def missing_arms(counts: Sequence[MissingReplies], judge_id: str, group: GroupCo
 
 
 def _adjusted(arms: Sequence[MissingArm]) -> list[MissingArm]:
-    adjusted = iter(benjamini_hochberg([arm.p_adjusted for arm in arms if arm.p_adjusted is not None]))
-    return [arm if arm.p_adjusted is None else arm.model_copy(update={"p_adjusted": next(adjusted)}) for arm in arms]
+    among_all = adjusted(arm.p_adjusted for arm in arms)
+    return [
+        arm if arm.p_adjusted is None else arm.model_copy(update={"p_adjusted": among_all[arm.p_adjusted]})
+        for arm in arms
+    ]
 
 
 def _orders(rows: Sequence[MissingReplies]) -> Iterator[MissingArm]:

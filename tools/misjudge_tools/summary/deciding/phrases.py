@@ -32,6 +32,10 @@ _MEAN = Phrase("{rate} over {n} {what} (95 % {low}–{high})", "{n} {what}上的
 _NONE = Phrase("none of no {what}", "没有{what}")
 
 
+PLACES = {"first": Phrase("first", "先"), "second": Phrase("second", "后")}
+"""Which of the sides was shown there."""
+
+
 class Counted(NamedTuple):
     """What is counted, as both languages name it."""
 

@@ -12,9 +12,8 @@ from misjudge_tools.summary.deciding.policies_values import PoliciesSection, Pol
 from misjudge_tools.summary.deciding.policy_costs import Work, policy_row, work_of
 from misjudge_tools.summary.deciding.policy_panels import panel_rows
 from misjudge_tools.summary.judged import Judged
+from misjudge_tools.summary.sections import NO_GOLD, NO_PAIRS
 
-NOT_JUDGED = NoData(why="This judge judged no pair. Judge pairs (form=pairwise), or import verdicts.")
-NO_GOLD = NoData(why="No pair is decidable: gold must say that A or B was better. Import labels, success or rewards.")
 NO_BOTH = "No pair was asked in both orders: judge with orders=both (--orders both)."
 NO_REPEATS = "No order was asked twice: judge with repeats=2 (--repeats 2) or more."
 NO_SCORES = "No pair that was asked in both orders has scores: judge with a prompt that asks for them, or import them."
@@ -32,10 +31,10 @@ NO_PRICE = (
 def policies_section(of: Judged, limit: float = LIMIT) -> PoliciesSection | NoData:
     """What it costs to trust the judge by this rule or that, and where it may be trusted."""
     if of.paired is None:
-        return NOT_JUDGED
+        return NO_PAIRS
     found = of.counts.policies.get(of.paired.judge_id)
     if found is None:
-        return NOT_JUDGED if of.group is None else NO_GOLD
+        return NO_PAIRS if of.group is None else NO_GOLD
     rows = (*_own_rows(of, of.paired, found), *panel_rows(of, of.paired))
     unpriced = any(row.why is None and row.cost_per_pair is None for row in rows)
     adaptive = bool(of.counts.adaptive)

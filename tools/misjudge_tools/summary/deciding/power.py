@@ -30,6 +30,10 @@ NO_CALLS = NoData(
 ONE_TASK = NoData(
     why="All decidable pairs are of one task, which says nothing of how tasks differ. Judge pairs of more tasks."
 )
+ADAPTIVE = NoData(
+    why="A run of this audit may stop by what it has seen, and sizes take the number of pairs as fixed beforehand. "
+    "The run itself says when enough is known."
+)
 BELOW = "The rate seen is not below the limit."
 ABOVE = "The rate seen is not above the limit."
 TOO_MANY = "It would take more than ten million pairs, since the rate seen is next to the limit."
@@ -40,6 +44,8 @@ def power_section(of: Judged) -> PowerSection | NoData:
     counts = of.group
     if of.paired is None or counts is None or not counts.measures["wrong_calls"].n:
         return NO_CALLS
+    if of.counts.adaptive:
+        return ADAPTIVE
     sums = ClusterSums(*counts.measures["wrong_calls"])
     found = design(sums)
     if found is None:

@@ -11,6 +11,7 @@ from misjudge_tools.summary.deciding.headline import findings
 from misjudge_tools.summary.deciding.phrases import (
     ANSWERS,
     PAIRS,
+    PLACES,
     REPLIES,
     SATISFIED,
     SESSIONS,
@@ -61,7 +62,7 @@ def _of_errors(found: Findings, language: Language) -> Iterator[Recommendation]:
     wrong, limit = share(found.overall, ANSWERS, language), percent(found.limit)
     grade = verdict(found, language).grade
     if found.constant is not None:
-        place = {"first": ("first", "先"), "second": ("second", "后")}[found.constant.place][language == "zh"]
+        place = PLACES[found.constant.place].say(language)
         because = words.CONSTANT.say(language, place=place, k=found.constant.k, n=found.constant.n)
         yield _row("change_judge", because, language)
     elif grade == "do_not_use":
@@ -69,7 +70,11 @@ def _of_errors(found: Findings, language: Language) -> Iterator[Recommendation]:
     if found.near is not None and found.wide is not None and standing(found.near, found.limit) == "do_not_use":
         near, wide = share(found.near, ANSWERS, language), share(found.wide, ANSWERS, language)
         yield _row("lower_weight", words.NEAR_WIDE.say(language, near=near, wide=wide), language)
-    if grade == "undecided":
+    if grade == "abstains":
+        decided = found.overall.decided
+        because = words.DECIDED.say(language, decided=percent(decided.coverage or 0), n=decided.n)
+        yield _row("decide_the_rest", because, language)
+    if grade in {"undecided", "one_sided"}:
         yield _row("more_pairs", words.OPEN.say(language, wrong=wrong, limit=limit), language)
     if grade == "usable":
         yield _row("keep", words.WITHIN.say(language, wrong=wrong, limit=limit), language)

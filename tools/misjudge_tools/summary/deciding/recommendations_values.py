@@ -14,6 +14,7 @@ Action = Literal[
     "split_roles",
     "fix_replies",
     "guard_against",
+    "decide_the_rest",
     "more_pairs",
     "label_pairs",
     "keep",

@@ -7,7 +7,7 @@ from typing import get_args
 
 from misjudge_storage.slice_counts import TURNS, SliceCounts
 from misjudge_tools.stats.gaps import CrossSums, JointSums, against_rest, difference, score_p
-from misjudge_tools.stats.multiplicity import benjamini_hochberg
+from misjudge_tools.stats.multiplicity import adjusted
 from misjudge_tools.stats.power import ALPHA
 from misjudge_tools.stats.rates import ClusterSums, NoData, clustered_rate
 from misjudge_tools.summary.deciding.slices_values import Dimension, LeftOut, Slice, SlicesSection
@@ -82,10 +82,8 @@ def _p(both: JointSums) -> float | None:
 
 def _adjusted(rows: Sequence[Slice]) -> tuple[Slice, ...]:
     """The rows with what their p-values are worth among all."""
-    p_values = [row.difference.p for row in rows if row.difference.p is not None]
-    # Equal p-values are adjusted to equal ones, so a value stands for itself.
-    adjusted = dict(zip(p_values, benjamini_hochberg(p_values), strict=True))
-    return tuple(_with(row, None if row.difference.p is None else adjusted[row.difference.p]) for row in rows)
+    among_all = adjusted(row.difference.p for row in rows)
+    return tuple(_with(row, None if row.difference.p is None else among_all[row.difference.p]) for row in rows)
 
 
 def _with(row: Slice, p: float | None) -> Slice:

@@ -22,7 +22,7 @@ from misjudge_storage.three_way_counts import (
     total_counts,
     trend_sums,
 )
-from misjudge_tools.stats.multiplicity import benjamini_hochberg
+from misjudge_tools.stats.multiplicity import adjusted
 from misjudge_tools.stats.probes import Effect
 from misjudge_tools.stats.rates import ClusterSums, NoData, clustered_rate
 from misjudge_tools.stats.trends import PeriodTally, centre, trend
@@ -125,10 +125,9 @@ def _disagreements(counts: SessionCounts) -> Disagreements:
 
 def _trends(connection: Connection, by: Step, periods: Sequence[SessionCounts]) -> dict[str, Effect]:
     found = dict(_each_trend(connection, places_of([one.starts for one in periods], by), periods))
-    p_values = [effect.p for effect in found.values() if effect.p is not None]
-    adjusted = dict(zip(p_values, benjamini_hochberg(p_values), strict=True))
+    among_all = adjusted(effect.p for effect in found.values())
     return {
-        name: effect.model_copy(update={"p_adjusted": adjusted[effect.p]})
+        name: effect.model_copy(update={"p_adjusted": among_all[effect.p]})
         for name, effect in found.items()
         if effect.p is not None
     }

@@ -10,10 +10,16 @@ from misjudge_tools.stats.policies import LIMIT, Region
 from misjudge_tools.stats.rates import Rate
 from misjudge_tools.summary.constant_answers import ConstantAnswer
 from misjudge_tools.summary.deciding import verdict_phrases as words
-from misjudge_tools.summary.deciding.headline_values import Grade
-from misjudge_tools.summary.deciding.phrases import ANSWERS, DECIDABLE, PAIRS, Language, Phrase, percent, share
+from misjudge_tools.summary.deciding.headline_values import Grade, WorstCase
+from misjudge_tools.summary.deciding.phrases import ANSWERS, DECIDABLE, PAIRS, PLACES, Language, Phrase, percent, share
 
 CHANCE = 0.5
+NEARLY_ALL = 0.995
+"""Share of decided pairs beyond which a rule leaves nothing to decide otherwise."""
+ENOUGH_DECIDED = 0.9
+"""Share of the decidable pairs that a judge must decide to be called usable, as a gate asks by default."""
+MANY = 0.2
+"""Share of undecided pairs that is told."""
 
 
 class Findings(NamedTuple):
@@ -34,6 +40,8 @@ class Findings(NamedTuple):
     region: Region | None = None
     smallest_gap: float | None = None
     still_needed: int | None = None
+    undecided_pairs: WorstCase | None = None
+    one_sided: str | None = None
     limit: float = LIMIT
 
 
@@ -66,13 +74,20 @@ def _grade(found: Findings) -> Grade:
         return "do_not_use"
     if standing(found.near, found.limit) == "do_not_use" and found.wide is not None:
         return "do_not_use" if standing(found.wide, found.limit) == "do_not_use" else "not_near"
-    return standing(found.overall, found.limit)
+    grade = standing(found.overall, found.limit)
+    if grade != "do_not_use" and found.overall is not None and (found.overall.decided.coverage or 0) < ENOUGH_DECIDED:
+        return "abstains"
+    return "one_sided" if grade == "usable" and found.one_sided is not None else grade
 
 
 def _sentences(found: Findings, grade: Grade, language: Language) -> Iterator[str]:
     yield from _first(found, grade, language)
-    if found.undecided is not None and (found.undecided.rate or 0) >= 0.2:
+    if found.undecided is not None and (found.undecided.rate or 0) >= MANY:
         yield words.HELD_BACK.say(language, undecided=share(found.undecided, DECIDABLE, language))
+    if found.undecided_pairs is not None and found.undecided_pairs.undecided:
+        worst = found.undecided_pairs
+        least, most = percent(worst.at_best, 1), percent(worst.at_worst, 1)
+        yield words.WORST_CASE.say(language, k=worst.undecided, n=worst.n, least=least, most=most)
     if found.smallest_gap is not None:
         yield words.NOT_WORSE.say(language, smallest=_points(found.smallest_gap, language))
     yield from _region(found, grade, language)
@@ -91,19 +106,26 @@ def _first(found: Findings, grade: Grade, language: Language) -> Iterator[str]:
     assert found.overall is not None
     limit, wrong = percent(found.limit), share(found.overall, ANSWERS, language)
     if found.constant is not None:
-        place = {"first": ("first", "先"), "second": ("second", "后")}[found.constant.place][language == "zh"]
+        place = PLACES[found.constant.place].say(language)
         yield words.CONSTANT.say(language, place=place, k=found.constant.k, n=found.constant.n)
     elif found.near is not None and standing(found.near, found.limit) == "do_not_use":
         near = words.NEAR[found.gap or "ability"].say(language)
         yield words.NOT_NEAR.say(language, between=near, wrong=share(found.near, ANSWERS, language))
         yield from _other(found, words.WIDE, found.wide, language)
     else:
-        one = {"usable": words.USABLE, "do_not_use": words.NOT_AT_ALL}.get(grade, words.UNDECIDED)
-        yield one.say(language, wrong=wrong, limit=limit)
+        one = {"usable": words.USABLE, "do_not_use": words.NOT_AT_ALL, "abstains": words.ABSTAINS}
+        sentence = words.ONE_SIDED if grade == "one_sided" else one.get(grade, words.UNDECIDED)
+        decided = percent(found.overall.decided.coverage or 0)
+        side = None if found.one_sided is None else found.one_sided
+        yield sentence.say(language, wrong=wrong, limit=limit, decided=decided, n=found.overall.decided.n, side=side)
         if grade == "usable":
             yield from (() if _is_usable(found.near, found) else _other(found, words.NEAR, found.near, language))
             yield from (() if _is_usable(found.wide, found) else _other(found, words.WIDE, found.wide, language))
-    if found.overall.low is not None and found.overall.low <= CHANCE <= (found.overall.high or 1) and grade != "usable":
+    if (
+        found.overall.low is not None
+        and found.overall.low <= CHANCE <= (found.overall.high or 1)
+        and grade in {"do_not_use", "not_near"}
+    ):
         yield words.COIN.say(language)
 
 
@@ -125,8 +147,12 @@ def _other(
 
 
 def _changes(found: Findings, grade: Grade, language: Language) -> Iterator[str]:
-    if found.region is not None and found.region.policy is not None and grade != "usable":
+    if found.region is not None and found.region.policy is not None and (found.region.coverage or 0) < NEARLY_ALL:
         yield words.RULE.say(language, policy=found.region.policy)
+    if grade == "abstains":
+        yield words.OPEN_PAIRS.say(language)
+    if grade == "one_sided":
+        yield words.TURN.say(language)
     if grade == "undecided" and found.still_needed:
         yield words.MORE.say(language, n=found.still_needed, limit=percent(found.limit))
     if found.constant is None and found.flips is not None and (found.flips.low or 0) > 0.1:

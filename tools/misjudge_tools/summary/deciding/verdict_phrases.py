@@ -34,6 +34,17 @@ USABLE = Phrase(
     "within the limit of {limit}.",
     "这个裁判可用于此类配对：它选中了失败的一方：{wrong}，区间上端在 {limit} 的上限之内。",
 )
+ABSTAINS = Phrase(
+    "This judge decides too little to be used alone: it has a verdict on {decided} of the decidable pairs, {n} of them; "
+    "it picked the side that failed in {wrong}.",
+    "这个裁判判定得太少，不能单独使用：它对 {decided} 的可判定配对（{n} 个）给出了结论；它选中了失败的一方：{wrong}。",
+)
+ONE_SIDED = Phrase(
+    "Whether this judge may be used cannot be told: side {side} was better in nearly all pairs and no pair was asked in "
+    "both orders, so that always answering {side} would look as good ({wrong} wrong).",
+    "无法判断这个裁判能否使用：几乎所有配对都是 {side} 方更好，且没有配对以两种顺序询问，"
+    "总是回答 {side} 看起来同样好（错误：{wrong}）。",
+)
 UNDECIDED = Phrase(
     "Whether this judge may be used is not decided: it picked the side that failed in {wrong}, and the interval holds "
     "the limit of {limit}.",
@@ -48,10 +59,15 @@ OTHERS_OPEN = Phrase(
     "Between {between} it is not decided: {wrong}, and the interval holds the limit of {limit}.",
     "在{between}之间尚无定论：{wrong}，区间包含 {limit} 的上限。",
 )
-COIN = Phrase("That is no better than a coin.", "这并不比抛硬币好。")
+COIN = Phrase("Over all pairs it cannot be told from a coin.", "就全部配对而言，无法与抛硬币区分开。")
 HELD_BACK = Phrase(
     "It gave no verdict on {undecided}: ties, orders that contradict each other, replies that cannot be read.",
     "它没有给出结论：{undecided}（平局、两种顺序相互矛盾、无法读取的回复）。",
+)
+WORST_CASE = Phrase(
+    "If all {k} undecided of {n} decidable pairs were right, it would misselect {least} of them; if all were wrong, "
+    "{most}.",
+    "若 {n} 个可判定配对中未判定的 {k} 个全部正确，误选为 {least}；若全部错误，则为 {most}。",
 )
 NOT_WORSE = Phrase(
     "Near pairs are not shown to be worse than wide ones; a difference below {smallest} would not have shown here.",
@@ -69,6 +85,13 @@ NO_REGION = Phrase(
 LABEL = Phrase(
     "Human labels of a random sample of the pairs, or checks of success, would show how often it is wrong.",
     "对随机抽取的配对做人工标注，或加入成功检查，才能知道它多常出错。",
+)
+OPEN_PAIRS = Phrase(
+    "Decide the pairs that it leaves open by evidence or by another judge.", "它未判定的配对按证据或由另一个裁判判定。"
+)
+TURN = Phrase(
+    "Ask both orders (--orders both), or import pairs of which either side was better.",
+    "两种顺序都问（--orders both），或导入双方各有胜负的配对。",
 )
 MORE = Phrase(
     "About {n} more decidable pairs like these would tell whether it stays under {limit}.",
