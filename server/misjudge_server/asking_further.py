@@ -8,8 +8,8 @@ from typing import Any
 Path = tuple[str, ...]
 """Where rows stood in a result."""
 ASK_FURTHER = {
-    "summarize_audit": "summarize_audit with judge=LABEL or sections=[…] for what was left out; "
-    "read_record of misjudge://audits/NAME lists the labels",
+    "summarize_audit": "summarize_audit with judge=LABEL and sections=[NAME] for what was left out; "
+    "read_record of misjudge://audits/NAME lists the labels, misjudge summarize --json has all",
     "judge": "summarize_audit for all verdicts together, read_record for one",
     "probe_judge": "read_record of misjudge://audits/NAME/probes for the single calls",
     "score_rubrics": "read_record of misjudge://audits/NAME/verdicts for single ones",

@@ -33,7 +33,8 @@ def print_verdicts(summary: AuditSummary) -> None:
             console.print(line)
     for label, sections in _each(summary).items():
         if sections.headline is not None:
-            console.print(Text(f"{label}: {sections.headline.verdict[0]}"))
+            # A label may hold line breaks, and must not look like a sentence of its own.
+            console.print(Text(f"{' '.join(label.split())}: {sections.headline.verdict[0]}"))
 
 
 def print_deciding(summary: AuditSummary) -> None:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from misjudge_server.asking_further import further
 
 LIMIT = 9_000
-ROW_MAPS = frozenset({"judges", "kappa", "preview", "pass_hat_k_by_agent", "intervals", "asked_at"})
+ROW_MAPS = frozenset({"judges", "kappa", "preview", "pass_hat_k_by_agent", "intervals", "asked_at", "why"})
 """Objects whose members are rows: they may be cut like lists."""
 DETAILS = (
     *("writers_by_domain", "gaps_by_domain", "accuracy_by_domain"),
@@ -22,6 +22,13 @@ DETAILS = (
 )
 """Rows of the section on rubrics that say more of its others, the first to be left out first."""
 
+
+SECTIONS_FIRST_OUT = (
+    *("provenance", "power", "corrected", "agreement", "slices", "three_way", "bias", "conflicts", "cost", "ranking"),
+    *("tokens", "buckets", "kappa", "policies", "gaps", "checklist", "consistency"),
+)
+"""Sections of a summary that go whole before a row of the others does, the first one first; the verdict never does."""
+SUMMARY = "summarize_audit"
 
 DIGITS = 6
 
@@ -51,8 +58,11 @@ def fit(tool: str, result: dict[str, Any], limit: int = LIMIT) -> dict[str, Any]
         return result
     cut: dict[str, Any] = json.loads(json.dumps(result))
     left_out: dict[tuple[str, ...], int] = {}
+    sections = _without_sections(cut, limit) if tool == SUMMARY else []
     while True:
         whole = {**cut, "left_out": _named(left_out), "left_out_next": further(tool, result, left_out)}
+        if sections:
+            whole["sections_left_out"] = sections
         excess = size_of(whole) - limit
         widest = max(_row_sets(cut), key=lambda rows: (_needless(rows), rows.size), default=None)
         if excess <= 0 or widest is None:
@@ -60,8 +70,44 @@ def fit(tool: str, result: dict[str, Any], limit: int = LIMIT) -> dict[str, Any]
         _cut(widest, excess, left_out)
 
 
+def _without_sections(summary: dict[str, Any], limit: int) -> list[str]:
+    """Take sections out of a summary, at the top and of each judge, until the rest is nearly short enough; their names.
+
+    One section alone stays: it was asked for. What is missing of a section that is not there goes first.
+    """
+    parts = [part for part in (summary, *(summary.get("judges") or {}).values()) if isinstance(part, dict)]
+    gone: list[str] = []
+    for name in SECTIONS_FIRST_OUT:
+        if size_of(summary) <= limit - ROOM or not _others(parts, name):
+            continue
+        if any(part.get(name) for part in parts):
+            gone.append(name)
+            for part in parts:
+                part.pop(name, None)
+                part["why"] = {what: why for what, why in part.get("why", {}).items() if not _is_of(what, name)}
+    return gone
+
+
+def _is_of(reason: str, section: str) -> bool:
+    return reason.partition(".")[0] == section
+
+
+ROOM = 700
+"""Bytes for saying what was left out."""
+
+
+def _others(parts: Iterable[dict[str, Any]], name: str) -> bool:
+    """Whether anything but this section was asked for."""
+    said = {"why", "judges", "warnings", "schema", "audit", "marked", "judge", "simulated", name}
+    return any(value for part in parts for key, value in part.items() if key not in said)
+
+
 def _needless(rows: _Rows) -> int:
     """How little is lost with these rows."""
+    if rows.path[-1] == "why":
+        return len(DETAILS) + 1
+    if "headline" in rows.path:
+        return -1
     section, name = (*rows.path, "")[:2]
     return len(DETAILS) - DETAILS.index(name) if section == "rubrics" and name in DETAILS else 0
 

@@ -31,7 +31,7 @@ def print_gate(result: GateResult) -> None:
 
 
 def _lines(result: GateResult) -> Iterator[tuple[str, str]]:
-    yield "judge", result.judge
+    yield "judge", " ".join(result.judge.split())
     if result.at:
         yield "pairs", f"of {result.at} ability only"
     yield "policy", result.policy or "every single call"

@@ -24,8 +24,8 @@ def headline_lines(found: HeadlineSection) -> Iterator[RenderableType]:
     for sentence in found.would_change:
         yield Text(f"→ {sentence}")
     if found.stopping is not None:
-        saved = f"{found.stopping.pairs_saved} pairs and {found.stopping.calls_saved} calls were spared"
-        yield Text(f"interval: anytime. Runs ended where enough was known; {saved}.", style="dim")
+        saved = f"{found.stopping.pairs_saved} pairs and {found.stopping.calls_saved} calls by then"
+        yield Text(f"interval: anytime. Runs ended where enough was known, and spared {saved}.", style="dim")
     for arm in found.missing:
         if arm.arm in found.asymmetric:
             share = f"{arm.unscored} of {arm.calls} calls ({percent(arm.share)})"

@@ -17,7 +17,7 @@ class MissingReplies(NamedTuple):
     """Calls of a judge on pairs of two agents, and the `unscored` ones of them.
 
     Of the pairs that were asked in both orders (`both`), the AB call is unscored in `lost_ab`, the BA call in
-    `lost_ba`, both of them in `lost_both`.
+    `lost_ba`, both of them in `lost_both`. Gold says A of `gold_a` of the `decidable` ones.
     """
 
     judge_id: str

@@ -92,8 +92,16 @@ _UNSCORED = f"""
 
 
 def unfinished_runs(connection: Connection, audit_id: str) -> list[UnfinishedRun]:
-    """Runs of the audit that ended before their plan was done, the latest first; not those that wait or go on."""
-    ended = [run for run in run_records.list_runs(connection, audit_id) if run.state not in {"queued", "running"}]
+    """Runs of the audit that ended before their plan was done, the latest first; not those that wait or go on, nor
+    those whose request a later run has done, as one that may stop early does without all of their cells.
+    """
+    runs = run_records.list_runs(connection, audit_id)
+    ended = [
+        run
+        for place, run in enumerate(runs)
+        if run.state not in {"queued", "running"}
+        and not any(later.state == "done" and later.request_json == run.request_json for later in runs[:place])
+    ]
     found = [
         UnfinishedRun(run.run_id, run.state, run.reason, *run_progress.progress(connection, run.run_id))
         for run in ended

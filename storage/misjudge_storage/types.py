@@ -73,6 +73,10 @@ Moment = Annotated[str, AfterValidator(_moment)]
 """A time in ISO 8601; without a zone it is UTC."""
 
 
+Measure = Annotated[float, Field(ge=-1e15, le=1e15)]
+"""A score or reward: no larger than that sums, differences and squares of millions of them can be held."""
+
+
 class Value(BaseModel):
     """Base of all values: frozen, no unknown fields, no NaN or infinity; its errors do not show what was given."""
 
@@ -147,7 +151,7 @@ class Check(Value):
     verifier: Name
     source: CheckSource
     passed: bool | None = None
-    reward: float | None = None
+    reward: Measure | None = None
     scope: Literal["outcome", "part"] = "outcome"
     evidence: str = ""
 
@@ -200,8 +204,8 @@ class Verdict(Value):
     repeat: Annotated[int, Field(ge=0)] = 0
     status: VerdictStatus = "scored"
     winner: Preference | None = None
-    score_a: float | None = None
-    score_b: float | None = None
+    score_a: Measure | None = None
+    score_b: Measure | None = None
     reasons: str = ""
     unscored_reason: UnscoredReason | None = None
     reduced: bool = False
@@ -227,7 +231,7 @@ class Satisfaction(Value):
     """One satisfaction score of a trajectory on the judge's raw scale, or *unscored* with a reason."""
 
     judge: Judge
-    score: float | None = None
+    score: Measure | None = None
     repeat: Annotated[int, Field(ge=0)] = 0
     reasons: str = ""
     unscored_reason: UnscoredReason | None = None
@@ -279,7 +283,7 @@ class Log(Value):
     input_tokens: Annotated[int, Field(ge=0)] | None = None
     output_tokens: Annotated[int, Field(ge=0)] | None = None
     latency_ms: float | None = None
-    est_cost: Annotated[float, Field(ge=0)] | None = None
+    est_cost: Annotated[float, Field(ge=0, le=1e12)] | None = None
     price_source: str | None = None
     request_id: str | None = None
     created_at: Moment | None = None
@@ -309,7 +313,7 @@ class PairKey(Value):
     pair_id: Name | None = None
     trial: int | None = None
     ability_bucket: Literal["near", "wide"] | None = None
-    reward_gap: float | None = None
+    reward_gap: Measure | None = None
     gap_source: Literal["ability", "reward", "judge_score"] | None = None
 
 

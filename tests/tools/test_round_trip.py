@@ -127,7 +127,7 @@ def without_sides(store: Store, audit: str, judge: str | None = None) -> dict[st
     return {**found, **{kind: conflicts[kind] and conflicts[kind]["k"] for kind in CONFLICTS if kind in conflicts}}
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(audits())
 def test_swapping_the_sides_swaps_the_verdicts_and_leaves_misselection_alone(records: list[Record]) -> None:
     with fresh() as (store, _):

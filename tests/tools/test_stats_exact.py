@@ -64,9 +64,13 @@ def test_effective_numbers_give_the_interval_of_the_clustered_rate(tallies: list
     if sums.clusters < 2:
         assert n == sums.clusters
         return
-    t = float(scipy.stats.t.ppf(0.975, sums.clusters - 1))
     rate = clustered_rate(sums)
-    assert (rate.low, rate.high) == pytest.approx(wilson(k, n, t), rel=1e-9, abs=1e-12)
+    seen = 0 < sums.k < sums.n
+    z = float(scipy.stats.t.ppf(0.975, sums.clusters - 1) if seen else scipy.stats.norm.ppf(0.975))
+    nothing = wilson(0, sums.n**2 / sums.nn, float(scipy.stats.norm.ppf(0.975))).high
+    low, high = wilson(k, n, z)
+    expected = (min(low, 1 - nothing), max(high, nothing)) if seen else (low, high)
+    assert (rate.low, rate.high) == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
 def test_where_no_variance_can_be_seen_every_task_counts_once() -> None:

@@ -12,9 +12,10 @@ from typing import Any, Literal, NamedTuple
 import pytest
 
 from misjudge_storage.types import Scale
+from misjudge_tools.stats.agent_pairs import AgentScore
 from misjudge_tools.stats.agreement import Labels, cohen_kappa
 from misjudge_tools.stats.consistency import ConsistencySums, consistency
-from misjudge_tools.stats.ranking import AgentScore, Ranking, ranking
+from misjudge_tools.stats.ranking import Ranking, ranking
 from misjudge_tools.stats.rates import Tally, independent
 from misjudge_tools.stats.satisfaction import SatisfactionGap, ScoreOutcomes, satisfaction_gap
 from misjudge_tools.stats.trials import TaskTrials, pass_hat_k

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from misjudge_storage.errors import InvalidInput
-from misjudge_tools.stats.ranking import AgentScore, Disagreement, Ranking, ranking
+from misjudge_tools.stats.agent_pairs import AgentScore
+from misjudge_tools.stats.ranking import Disagreement, Ranking, ranking
 from misjudge_tools.stats.rates import NoData
 
 

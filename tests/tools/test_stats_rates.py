@@ -76,9 +76,10 @@ def test_the_variance_between_clusters_is_the_sandwich_of_statsmodels(groups: li
     cluster = np.repeat(np.arange(len(groups)), [n for _, n in groups])
     fit = sm.OLS(outcomes, np.ones(len(outcomes))).fit(cov_type="cluster", cov_kwds={"groups": cluster})
     variance = float(fit.cov_params()[0, 0])
-    expected = score_interval(sums.k / sums.n, variance, sums.clusters, most=sums.n)
+    even = sums.n**2 / sums.nn
+    expected = score_interval(sums.k / sums.n, variance, sums.clusters, most=sums.n, even=even)
     low, _, high = bounds(clustered_rate(sums))
-    assert (low, high) == pytest.approx(expected, rel=1e-6, abs=1e-9)
+    assert (low, high) == pytest.approx(tuple(expected), rel=1e-6, abs=1e-9)
 
 
 def test_clusters_that_always_agree_count_once_each() -> None:
@@ -189,3 +190,21 @@ def test_more_counted_moves_the_interval_up(n: int, data: st.DataObject) -> None
     next_low, _, next_high = bounds(plain_rate(k + 1, n))
     assert low < next_low
     assert high < next_high
+
+
+@pytest.mark.parametrize(("tasks", "pairs"), [(20, 8), (48, 4), (60, 4), (80, 1)])
+def test_an_error_more_never_makes_a_rate_look_better(tasks: int, pairs: int) -> None:
+    highs = [
+        bounds(clustered_rate(cluster_sums([Tally(1, pairs)] * wrong + [Tally(0, pairs)] * (tasks - wrong))))[2]
+        for wrong in range(tasks)
+    ]
+    assert highs == sorted(highs)
+
+
+def test_a_few_large_tasks_say_little_however_many_small_ones_stand_beside_them() -> None:
+    skewed = cluster_sums([Tally(0, 40)] * 4 + [Tally(0, 1)] * 76)
+    even = 236**2 / (4 * 1600 + 76)
+    z = float(scipy.stats.norm.ppf(0.975))
+    assert bounds(clustered_rate(skewed))[2] == pytest.approx(z**2 / (even + z**2))
+    with_one = cluster_sums([Tally(0, 40)] * 4 + [Tally(1, 1)] + [Tally(0, 1)] * 75)
+    assert bounds(clustered_rate(with_one))[2] > z**2 / (even + z**2) - 1e-12

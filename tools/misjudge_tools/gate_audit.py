@@ -25,6 +25,11 @@ from misjudge_tools.summary.sections import unfinished_warnings
 from misjudge_tools.summary.values import Sections
 
 SAMPLE = "So the answer is about a sample of what was planned."
+POLICIES = ("one_call", "both_orders", "repeats", "panel_majority", "panel_unanimity", "cascade")
+MIXED = (
+    "A run of this audit stops near and wide pairs apart, so that their mix depends on what was seen: gate each, with "
+    "--at near and --at wide."
+)
 OF_PANELS = ("panel_majority", "panel_unanimity", "cascade")
 
 
@@ -80,8 +85,13 @@ def _answer(of: Judged, label: str, request: GateRequest) -> GateResult:
     found = sections_of(of, wanted)
     if request.policy is None:
         measured = of_calls(of, found, request.at)
+        if request.at is None and of.counts.adaptive and _mixed(of):
+            measured = measured._replace(why=MIXED)
     else:
+        _refuse_unknown(request.policy)
         measured = of_policy(of, found, request.policy, request.at)
+        if of.counts.adaptive:
+            measured = measured._replace(interval="anytime")
     drift = _drift(found) if request.baseline else _Drift()
     said = _outcome(measured, drift, request)
     tells = said != "inconclusive" or measured.why or drift.why
@@ -113,10 +123,22 @@ def _answer(of: Judged, label: str, request: GateRequest) -> GateResult:
     return result.model_copy(update={"verdict": verdict(result)})
 
 
+def _refuse_unknown(policy: str) -> None:
+    """Before anything is counted: a name that no audit has is no answer of a gate."""
+    if policy not in POLICIES and not policy.startswith("margin>="):
+        raise InvalidInput(f"There is no policy {policy[:60]!r}. Policies are: {', '.join(POLICIES)}, margin>=M.")
+
+
+def _mixed(of: Judged) -> bool:
+    """Whether pairs of several buckets are there, of which a run may have stopped one before another."""
+    return len({group.bucket for group in of.counts.buckets if group.gap == "ability"}) > 1
+
+
 def _outcome(measured: Measured, drift: _Drift, request: GateRequest) -> Outcome:
-    """What cannot be told is never a pass."""
+    """What cannot be told is never a pass, and in an adaptive audit neither a failure."""
     said = outcome(measured.rate, measured.coverage, request.max_misselection, request.min_coverage, worse=drift.worse)
-    return "inconclusive" if said == "pass" and (measured.why or drift.why) else said
+    untold = measured.why or drift.why
+    return "inconclusive" if untold and (said == "pass" or measured.interval == "anytime") else said
 
 
 def _drift(found: Sections) -> _Drift:

@@ -312,7 +312,7 @@ class GateRequest(Request):
 
     audit: AuditName
     judge: Annotated[str | None, Field(description="A label of the audit; the only one by default.")] = None
-    max_misselection: Annotated[float, Field(gt=0, lt=1, description="The limit, a share.")] = 0.05
+    max_misselection: Annotated[float, Field(ge=1e-4, le=0.9999, description="The limit, a share.")] = 0.05
     at: Annotated[Literal["near", "wide"] | None, Field(description="Only pairs of this ability gap.")] = None
     policy: Annotated[str | None, Field(description="A policy of the section policies, by its name.")] = None
     baseline: Annotated[AuditName | None, Field(description="An earlier audit; being worse than it fails.")] = None

@@ -129,11 +129,11 @@ def score_interval(
 ) -> Interval:
     """Wilson's interval for a share whose sampling variance was estimated from `clusters` clusters.
 
-    The effective number of observations is the one that gives a binomial share this variance, at most
-    `most`. At 0 and 1 no variance can be seen, and it is the number of clusters (of `even` ones where their sizes
-    differ), as if the observations of a cluster always agreed. The critical value is Student's with clusters − 1 degrees of freedom (Korn and
-    Graubard, Survey Methodology 24, 1998), which makes up for a variance that was estimated, so the normal one where
-    none was. An end is never nearer to 0 or 1 than without any such observation: a few say next to nothing of how
+    The effective number of observations is the one that gives a binomial share this variance, at most `most`. At 0 and
+    1 no variance can be seen, and it is the number of clusters (of `even` ones where their sizes differ), as if the
+    observations of a cluster always agreed. The critical value is Student's with clusters − 1 degrees of freedom (Korn
+    and Graubard, Survey Methodology 24, 1998), which makes up for a variance that was estimated, so the normal one
+    where none was. An end is never nearer to 0 or 1 than without any such observation: a few say next to nothing of how
     alike a cluster's are, and an audit must not look better for an error. A single cluster says nothing of others, so
     it gives 0 to 1.
     """

@@ -63,7 +63,7 @@ def _counts(rate: Rate, counted: str) -> str:
 
 
 def _who(result: GateResult) -> str:
-    return f"judge {result.judge}" + (f" by {result.policy}" if result.policy else "")
+    return f"judge {' '.join(result.judge.split())}" + (f" by {result.policy}" if result.policy else "")
 
 
 def _pairs(result: GateResult) -> str:

@@ -35,6 +35,9 @@ NO_CORRELATION = (
     "(or always) wrong there."
 )
 
+MOST_ROWS = 100
+"""Couples that are told; the number of the others is."""
+
 T = TypeVar("T")
 Group = Literal["people", "judges", "all"]
 _GROUPS: dict[Group, tuple[str, ...]] = {
@@ -57,10 +60,14 @@ def agreement_section(of: Judged) -> AgreementSection | NoData:
     errors = [row for couple in _with(only, found.couples) if (row := _wrong(couple)).n]
     return AgreementSection(
         labels_in_use=found.in_use,
-        rows=say.none("rows", tuple(rows), _no_rows(found, only)),
+        rows_left_out=max(0, len(rows) - MOST_ROWS),
+        errors_left_out=max(0, len(errors) - MOST_ROWS),
+        rows=say.none("rows", tuple(rows[:MOST_ROWS]), _no_rows(found, only)),
         alpha=say.none("alpha", _alphas(found, only, say), NO_PAIRS_IN_COMMON if only is None else ONCE),
         score_alpha=say.none("score_alpha", _score_alphas(found, only), NO_SCORES if only is None else ONCE),
-        errors=say.none("errors", tuple(errors), NO_COMMON_DECISION if len(_judges(found)) > 1 else ONE_JUDGE),
+        errors=say.none(
+            "errors", tuple(errors[:MOST_ROWS]), NO_COMMON_DECISION if len(_judges(found)) > 1 else ONE_JUDGE
+        ),
         together=_together(found, only, say),
         why=say.why,
     )

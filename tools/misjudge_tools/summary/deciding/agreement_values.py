@@ -55,10 +55,13 @@ class ScoreAlpha(Value):
 class AgreementSection(Value):
     """How far judges and people agree beyond chance, and whether judges err together.
 
-    `labels_in_use` were to choose from for AC1. Parts are None for the reason under `why`, by their names.
+    `labels_in_use` were to choose from for AC1. `rows_left_out` and `errors_left_out` are couples beyond those told.
+    Parts are None for the reason under `why`, by their names.
     """
 
     labels_in_use: Count
+    rows_left_out: Count = 0
+    errors_left_out: Count = 0
     rows: tuple[LabelledAlike, ...] | None
     alpha: tuple[LabelAlpha, ...] | None
     score_alpha: tuple[ScoreAlpha, ...] | None

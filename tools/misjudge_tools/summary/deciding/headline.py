@@ -19,6 +19,7 @@ from misjudge_tools.summary.deciding.policies import policies_section
 from misjudge_tools.summary.deciding.verdict import Findings, verdict
 from misjudge_tools.summary.judged import Judged
 from misjudge_tools.summary.stopping_facts import misselection_of, stopping_of
+from misjudge_tools.summary.stopping_values import StoppingFacts
 
 ONE_SIDED = 0.95
 """Share of the decidable pairs in which the same side is better, from which on a constant answer looks right."""
@@ -45,10 +46,19 @@ def headline_section(of: Judged) -> HeadlineSection | NoData:
         worst_case=found.undecided_pairs,
         ends={name: getattr(of.group, name) for name in ("pairs", "tie", "inconsistent", "weak", "unscored")},
         unscored=dict(of.counts.unscored.get(of.paired.judge_id, {})) if of.paired else {},
-        stopping=stopping_of(of.counts),
+        stopping=_stopping(of),
         missing=missing,
         asymmetric=tuple(one.arm for one in missing if one.p_adjusted is not None and one.p_adjusted < ASYMMETRIC),
     )
+
+
+def _stopping(of: Judged) -> StoppingFacts | None:
+    """What runs that may stop early decided of this judge; None where none stopped."""
+    found = stopping_of(of.counts)
+    if found is None or of.paired is None:
+        return None
+    mine = tuple(bucket for bucket in found.stopped if bucket.judge == of.paired.label)
+    return found.model_copy(update={"stopped": mine}) if mine else None
 
 
 def findings(of: Judged, group: GroupCounts) -> Findings:
@@ -121,7 +131,8 @@ def _by_gap(of: Judged) -> _ByGap:
     """By the first gap that has near pairs: ability, else reward. That of the judge's own scores is circular."""
     buckets = of.once(buckets_section)
     rows = {} if isinstance(buckets, NoData) else {(row.gap, row.bucket): row.misselection for row in buckets}
-    for name in ("ability", "reward"):
+    # A run stops by buckets of ability: by rewards there is no interval that holds then.
+    for name in ("ability",) if of.counts.adaptive else ("ability", "reward"):
         if (name, "near") in rows:
             return _ByGap(rows[name, "near"], rows.get((name, "wide")), name)
     return _ByGap()

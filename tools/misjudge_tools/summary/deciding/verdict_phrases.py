@@ -35,13 +35,13 @@ USABLE = Phrase(
     "这个裁判可用于此类配对：它选中了失败的一方：{wrong}，区间上端在 {limit} 的上限之内。",
 )
 ABSTAINS = Phrase(
-    "This judge decides too little to be used alone: it has a verdict on {decided} of the decidable pairs, {n} of them; "
-    "it picked the side that failed in {wrong}.",
+    "This judge decides too little to be used alone: it has a verdict on {decided} of the decidable pairs, {n} of "
+    "them; it picked the side that failed in {wrong}.",
     "这个裁判判定得太少，不能单独使用：它对 {decided} 的可判定配对（{n} 个）给出了结论；它选中了失败的一方：{wrong}。",
 )
 ONE_SIDED = Phrase(
-    "Whether this judge may be used cannot be told: side {side} was better in nearly all pairs and no pair was asked in "
-    "both orders, so that always answering {side} would look as good ({wrong} wrong).",
+    "Whether this judge may be used cannot be told: side {side} was better in nearly all pairs and no pair was asked "
+    "in both orders, so that always answering {side} would look as good ({wrong} wrong).",
     "无法判断这个裁判能否使用：几乎所有配对都是 {side} 方更好，且没有配对以两种顺序询问，"
     "总是回答 {side} 看起来同样好（错误：{wrong}）。",
 )
