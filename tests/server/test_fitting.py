@@ -98,13 +98,13 @@ def test_as_many_rows_stay_as_fit() -> None:
 
 
 def test_the_last_row_is_cut_inside_before_it_is_dropped() -> None:
-    judges = {label: {"rate": 0.5, "buckets": ["b" * 100] * 200} for label in ("first", "second")}
+    judges = {label: {"rate": 0.5, "rows": ["b" * 100] * 200} for label in ("first", "second")}
     fitted = fit("summarize_audit", {"judges": judges})
     assert list(fitted["judges"]) == ["first"]
     assert fitted["judges"]["first"]["rate"] == 0.5
-    shown = len(fitted["judges"]["first"]["buckets"])
+    shown = len(fitted["judges"]["first"]["rows"])
     assert shown > 50
-    assert fitted["left_out"] == {"judges": 1, "judges.first.buckets": 200 - shown}
+    assert fitted["left_out"] == {"judges": 1, "judges.first.rows": 200 - shown}
 
 
 def test_the_widest_rows_are_cut_first() -> None:
@@ -114,9 +114,9 @@ def test_the_widest_rows_are_cut_first() -> None:
 
 
 def test_members_of_an_object_that_holds_no_rows_stay() -> None:
-    fitted = fit("summarize_audit", {"misselection": {"rate": 0.5, "why": "w" * 12_000}, "buckets": ["b"] * 9})
+    fitted = fit("summarize_audit", {"misselection": {"rate": 0.5, "why": "w" * 12_000}, "rows": ["b"] * 9})
     assert fitted["misselection"] == {"rate": 0.5, "why": "w" * 12_000}
-    assert (fitted["buckets"], fitted["left_out"]) == ([], {"buckets": 9})
+    assert (fitted["rows"], fitted["left_out"]) == ([], {"rows": 9})
 
 
 def test_the_result_given_is_not_changed() -> None:
@@ -216,3 +216,27 @@ def test_a_rounded_number_is_that_number_and_rounding_it_again_changes_nothing(v
     short = rounded(value)
     assert short == pytest.approx(value, rel=1e-5, abs=0)
     assert rounded(short) == short
+
+
+def test_a_long_summary_keeps_its_verdict_and_names_the_sections_that_went() -> None:
+    whole = {
+        "audit": "a",
+        "headline": {"verdict": ["Do not use this judge: " + "w" * 200] * 3},
+        "misselection": {"rate": 0.5},
+        "slices": {"rows": ["s" * 100] * 60},
+        "conflicts": {"strict": {"rows": ["c" * 100] * 60}},
+        "recommendations": {"rows": [{"advice": "r" * 200}] * 5},
+        "why": {"slices.x": "y", "panel": "There is one judge."},
+    }
+    fitted = fit("summarize_audit", whole)
+    assert size_of(fitted) <= LIMIT
+    assert fitted["sections_left_out"] == ["slices"] and fitted["why"] == {"panel": "There is one judge."}
+    for kept in ("headline", "misselection", "recommendations"):
+        assert fitted[kept] == whole[kept]
+    assert "sections=[NAME]" in fitted["left_out_next"]
+
+
+def test_a_section_that_was_asked_for_alone_is_cut_by_its_rows() -> None:
+    fitted = fit("summarize_audit", {"audit": "a", "slices": {"rows": ["s" * 100] * 200}, "why": {}})
+    assert "sections_left_out" not in fitted
+    assert len(fitted["slices"]["rows"]) + fitted["left_out"]["slices.rows"] == 200
