@@ -113,6 +113,11 @@ class AuditCounts:
         return records.group_counts(self.reduced)
 
     @cached_property
+    def ability_buckets(self) -> Mapping[Group, GroupCounts]:
+        """Those of `buckets` that take next to no time."""
+        return records.gap_bucket_counts(self.reduced, "ability")
+
+    @cached_property
     def buckets(self) -> Mapping[Group, GroupCounts]:
         return records.bucket_counts(self.reduced, graded_rewards=self.graded_rewards)
 

@@ -10,7 +10,7 @@ from misjudge_tools.stats.misselection import Misselection
 from misjudge_tools.stats.policies import LIMIT, Region
 from misjudge_tools.stats.rates import ClusterSums, NoData, clustered_rate
 from misjudge_tools.summary import sections as make
-from misjudge_tools.summary.buckets import buckets_section
+from misjudge_tools.summary.buckets import ability_buckets, buckets_section
 from misjudge_tools.summary.constant_answers import constant_answer
 from misjudge_tools.summary.deciding.gaps import gaps_section
 from misjudge_tools.summary.deciding.headline_values import HeadlineSection, WorstCase
@@ -129,10 +129,14 @@ class _ByGap(NamedTuple):
 
 def _by_gap(of: Judged) -> _ByGap:
     """By the first gap that has near pairs: ability, else reward. That of the judge's own scores is circular."""
+    by_ability = {row.bucket: row.misselection for row in ability_buckets(of)}
+    if "near" in by_ability:
+        return _ByGap(by_ability["near"], by_ability.get("wide"), "ability")
+    if of.counts.adaptive:  # a run stops by buckets of ability: by rewards there is no interval that holds then
+        return _ByGap()
     buckets = of.once(buckets_section)
-    rows = {} if isinstance(buckets, NoData) else {(row.gap, row.bucket): row.misselection for row in buckets}
-    # A run stops by buckets of ability: by rewards there is no interval that holds then.
-    for name in ("ability",) if of.counts.adaptive else ("ability", "reward"):
-        if (name, "near") in rows:
-            return _ByGap(rows[name, "near"], rows.get((name, "wide")), name)
+    rows = () if isinstance(buckets, NoData) else buckets
+    by_reward = {row.bucket: row.misselection for row in rows if row.gap == "reward"}
+    if "near" in by_reward:
+        return _ByGap(by_reward["near"], by_reward.get("wide"), "reward")
     return _ByGap()
