@@ -8,22 +8,20 @@ has nothing to do with what became of the tasks, and always the same.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy import Connection, text
 
 from misjudge_storage.reason_counts import Held, word_counts
 from misjudge_storage.reduced_audit import REDUCED, ROWS, SEGMENTS
 from misjudge_storage.summary_records import sums_of
-from misjudge_storage.summary_values import Sums
+from misjudge_storage.summary_values import LengthBy, Sums
 from misjudge_storage.task_moments import Moments, moment_columns, read_moments, width
 
 MOST_ROWS = 20_000
 """Pairs of one judge after which no further task is read for it."""
 TASKS, SIDES, PAIRS = "bias_tasks", "bias_sides", "bias_pairs"
 """Temporary tables of the part that is read: its tasks, the episodes on them, and its pairs by judge."""
-
-LengthBy = Literal["output_tokens", "transcript_characters"]
 
 _LENGTHS: Mapping[LengthBy, str] = {"output_tokens": "output_tokens", "transcript_characters": "LENGTH(messages_json)"}
 _ALL_TASKS = f"SELECT DISTINCT task_id FROM {TASKS}"

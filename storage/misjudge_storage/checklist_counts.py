@@ -36,8 +36,10 @@ def release_facts(connection: Connection, audit_id: str) -> ReleaseFacts:
     tasks = row("SELECT COUNT(*), COUNT(NULLIF(success_criteria, '')) FROM tasks WHERE audit_id = :audit")
     verdicts = row("SELECT COUNT(*), COUNT(log_id) FROM verdicts WHERE audit_id = :audit")
     judges = row("""
-        SELECT COUNT(*), COUNT(CASE WHEN model <> '' AND prompt_hash <> '' THEN 1 END) FROM judges
-        WHERE audit_id = :audit AND form NOT LIKE 'rubric_%'
+        SELECT COUNT(*), COUNT(CASE WHEN model <> '' AND prompt_hash <> '' THEN 1 END) FROM judges j
+        WHERE audit_id = :audit AND form NOT LIKE 'rubric_%' AND EXISTS (
+            SELECT 1 FROM verdicts v WHERE v.audit_id = j.audit_id AND v.judge_id = j.judge_id
+        )
     """)
     people = row("""
         SELECT COUNT(*), COUNT(CASE WHEN labellers > 1 THEN 1 END) FROM (

@@ -9,6 +9,8 @@ from misjudge_storage.types import Form
 
 PanelStatus = Literal["A", "B", "tie", "inconsistent", "split", "unscored"]
 Favoured = Literal["A", "B", "tie", "unknown"]
+LengthBy = Literal["output_tokens", "transcript_characters"]
+"""What the length of an episode is told by."""
 
 
 class Sums(NamedTuple):

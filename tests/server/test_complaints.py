@@ -57,12 +57,13 @@ def test_a_value_of_the_wrong_kind_is_named_and_never_echoed(request_name: str, 
         (
             requests.SummarizeRequest,
             {"audit": "a", "jugde": "x"},
-            "Unknown argument 'jugde'. Did you mean 'judge'? Allowed: audit, judge, panel, sections.",
+            "Unknown argument 'jugde'. Did you mean 'judge'? "
+            "Allowed: audit, judge, panel, sections, baseline, language, since, by, bill.",
         ),
         (
             requests.SummarizeRequest,
             {"audit": "a", "zzz": "x"},
-            "Unknown argument 'zzz'. Allowed: audit, judge, panel, sections.",
+            "Unknown argument 'zzz'. Allowed: audit, judge, panel, sections, baseline, language, since, by, bill.",
         ),
         (requests.SummarizeRequest, {}, "Argument 'audit' is missing."),
         (requests.SummarizeRequest, {"audit": 3}, "Argument 'audit' cannot be used: Input should be a valid string."),

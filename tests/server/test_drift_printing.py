@@ -96,7 +96,7 @@ def test_people_read_what_changed_and_what_of_it_the_judge_did(capsys: pytest.Ca
 def test_a_judge_that_is_the_same_is_said_to_be(capsys: pytest.CaptureFixture[str], width: int) -> None:
     print_drift(BARE)
     out = words(printed(capsys, width))
-    assert "Nothing that is stored changed: the judge has the same fingerprint." in out
+    assert "The judge has the same fingerprint as before." in out
     assert out.count("No gold.") == 1 and "right, parts: No gold." in out
 
 
@@ -143,7 +143,7 @@ def test_people_read_where_the_three_disagree(capsys: pytest.CaptureFixture[str]
     assert "known of satisfaction 400, success 400, people 400, all three 400" in out
     assert "time as their source says" in out and "since 2025-01-01" in out
     assert "satisfied, but failed 7.5 % (30 of 400, 95 %" in out
-    assert "change a week: any two of them +1.2 points (95 % +0.2 to +2.2) of 400, p < 0.0001" in out
+    assert "change a week: any two of them +1.2 points (95 % +0.2 to +2.2) of 400, p adj. < 0.0001" in out
     assert out.count("2025-01-0") >= 3 and "7.5 % [3–20] of 40" in out
 
 

@@ -103,7 +103,7 @@ def test_advice_comes_first_and_every_share_has_its_number_and_interval(
     assert "Rubric gap of judge: with human rules it is right 66.7 points more often" in flat(out)
     assert out.index("Rubric gap") < out.index("Generated rules beside the gold ones")
     assert "50.0 % [37–63] 30 of 60" in flat(out)
-    assert "│ human" in out and "100.0 % [88–100] 30 of 30" in flat(out)
+    assert "│ human" in out and "100.0 % [89–100] 30 of 30" in flat(out)
     assert "first 20, second 0 │ <.001" in out
     assert "writer: means over samples: recall 50.0 % [33–67] of 30" in flat(out)
     assert "66.7 % (20 of 30, 95 % " in flat(out), "value inversion"

@@ -54,7 +54,7 @@ def test_a_writer_of_low_recall_is_advised_against_in_plain_words_before_any_num
 ) -> None:
     mark, advice, *_ = misjudge("rubrics", "match", *JUDGED, *NAIVE).out.splitlines()
     assert mark.startswith("SIMULATED")
-    told = "Do not trust rules that simulated:hits=0,invents=0.5 (SIMULATED) writes yet: recall 0.0 %"
+    told = "Do not trust rules that simulated:hits=0,invents=0.5 (SIMULATED) writes: recall 0.0 %"
     assert advice.startswith(told)
 
 

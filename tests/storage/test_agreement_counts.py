@@ -188,7 +188,7 @@ def test_success_by_models_checks_is_counted_of_all_and_by_agent(any_store: Stor
             # A second opinion: both must pass.
             checks.append(passed(True, "model").model_copy(update={"verifier": "other"}))
         if labelled:
-            checks.append(passed(truth, "human" if draw.random() < 0.5 else "verifier"))
+            checks.append(passed(truth, "human"))
         task = f"t{n % 7}"
         found.append(lone(episode(agent, *checks, task=task, trial=n), n + 1))
         rows[agent].append((task, cell(2 * (not truth) + (not said) if labelled else 4 + (not said), 6)))

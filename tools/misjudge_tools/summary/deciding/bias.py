@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from misjudge_storage.bias_counts import BiasCounts, LengthBy, PickCounts
+from misjudge_storage.bias_counts import BiasCounts, PickCounts
 from misjudge_storage.reason_counts import Held
-from misjudge_storage.summary_values import GroupCounts, JudgeFacts, Sums
+from misjudge_storage.summary_values import GroupCounts, JudgeFacts, LengthBy, Sums
 from misjudge_tools.stats.associations import OddsRatio, mantel_haenszel, mean_of_shares, p_of_half
 from misjudge_tools.stats.gaps import CrossSums, JointSums, difference
 from misjudge_tools.stats.probes import Effect

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from misjudge_storage.bias_counts import LengthBy
+from misjudge_storage.summary_values import LengthBy
 from misjudge_storage.types import Value
 from misjudge_tools.stats.associations import OddsRatio
 from misjudge_tools.stats.probes import Effect
