@@ -120,11 +120,26 @@ def mirrored(row: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def without_sides(store: Store, audit: str, judge: str | None = None) -> dict[str, Any]:
+def without_sides(store: Store, audit: str, judge: str | None = None) -> Any:
     """The summary without what names the audit or the sides of single pairs."""
     found = summarize(SummarizeRequest(audit=audit, judge=judge), store).model_dump(exclude={"audit", "judges"})
     conflicts = found.pop("conflicts") or {}
-    return {**found, **{kind: conflicts[kind] and conflicts[kind]["k"] for kind in CONFLICTS if kind in conflicts}}
+    headline = found["headline"] or {}
+    if headline:
+        headline["missing"] = sorted((arm["share"], arm["unscored"], arm["calls"]) for arm in headline["missing"])
+    if headline.get("grade") == "one_sided":  # it names the side
+        del headline["verdict"]
+    told = {kind: conflicts[kind] and conflicts[kind]["k"] for kind in CONFLICTS if kind in conflicts}
+    return rounded({**found, **told})
+
+
+def rounded(value: Any) -> Any:
+    """Sums in another order differ in their last digits."""
+    if isinstance(value, float):
+        return round(value, 9)
+    if isinstance(value, dict):
+        return {name: rounded(member) for name, member in value.items()}
+    return [rounded(member) for member in value] if isinstance(value, (list, tuple)) else value
 
 
 @settings(max_examples=10)
