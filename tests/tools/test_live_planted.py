@@ -288,3 +288,26 @@ def test_near_pairs_of_two_flaky_agents_are_decidable_where_one_of_them_fails(tm
         per_trial = [failures(ran, agent, trial) for trial in range(trials)]
         assert per_trial == [expected_failures(agent, trial=trial) for trial in range(trials)]
         assert len(set(per_trial)) == trials, "drawn anew for each trial"
+
+
+def test_the_audit_says_in_words_what_was_planted_and_where_the_judge_may_be_trusted(planted: Ran) -> None:
+    """A liking for what is shown first and for polite words: wrong far above the limit, under any rule."""
+    found = planted.summary
+    assert found.headline is not None and found.misselection is not None and found.policies is not None
+    assert found.misselection.low is not None and found.misselection.low > 0.05
+    assert found.headline.grade == "do_not_use"
+    told = f"it picked the side that failed in {found.misselection.k} of {found.misselection.n} answers"
+    assert found.headline.verdict[0].startswith(f"Do not use this judge to choose between responses like these: {told}")
+    assert found.policies.region is not None and found.policies.region.policy is None
+    assert found.checklist is not None and found.recommendations is not None
+    assert {item.point: item.state for item in found.checklist.items} == {
+        "fixed_tasks": "yes",
+        "roles_apart": "not_needed",
+        "full_logs": "yes",
+        "both_orders": "yes",
+        "by_bucket": "partly",
+        "spot_checks": "no",
+        "versions": "yes",
+        "monitoring": "no",
+    }
+    assert found.recommendations.rows[0].action == "change_judge"
