@@ -158,6 +158,9 @@ def summary(store: Path) -> dict[str, Any]:
     """The audit's summary without what attempts that failed add to it: their number."""
     found: dict[str, Any] = json.loads(said(store, "summarize", AUDIT, "--json"))
     del found["tokens"]["by_role"]["judge"]["calls"]
+    for stage in found["cost"]["stages"]:
+        for counted in ("calls", "failed_calls", "retries"):
+            del stage[counted]
     return found
 
 
