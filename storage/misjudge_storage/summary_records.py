@@ -40,7 +40,6 @@ from misjudge_storage.summary_values import (
     SatisfactionSums,
     ScoreCount,
     Sums,
-    Use,
 )
 from misjudge_storage.types import Form
 
@@ -326,18 +325,3 @@ def _several_labellers(connection: Connection, audit_id: str) -> bool:
             OR (SELECT COUNT(DISTINCT judge_id) FROM {SEGMENTS}) > 1
     """
     return bool(connection.scalar(text(query), {"audit": audit_id}))
-
-
-def uses(connection: Connection, audit_id: str) -> list[Use]:
-    """Calls, tokens and cost by role, judge and source of the price; what the cache answered is none.
-
-    A failed attempt is a call, but lacks neither usage nor price.
-    """
-    query = """
-        SELECT role, judge_id, price_source, COUNT(*), SUM(input_tokens), SUM(output_tokens),
-            SUM(CASE WHEN error IS NULL AND (input_tokens IS NULL OR output_tokens IS NULL) THEN 1 ELSE 0 END),
-            SUM(est_cost), SUM(CASE WHEN error IS NULL AND est_cost IS NULL THEN 1 ELSE 0 END)
-        FROM judge_logs WHERE audit_id = :audit AND cached_from IS NULL
-        GROUP BY role, judge_id, price_source ORDER BY 1, 2, 3
-    """
-    return [Use(*row) for row in connection.execute(text(query), {"audit": audit_id})]
