@@ -9,7 +9,8 @@ from misjudge_storage.engine import Store
 from misjudge_storage.gap_counts import GapOf, gap_sums, gap_tasks
 from misjudge_storage.slice_counts import slice_counts
 from misjudge_storage.summary_records import has_graded_rewards, reduce_audit
-from misjudge_tools.stats.gaps import CrossSums, JointSums, JointTally, against_rest, joint_sums
+from misjudge_storage.summary_values import CrossSums
+from misjudge_tools.stats.gaps import JointSums, JointTally, against_rest, joint_sums
 from misjudge_tools.stats.rates import ClusterSums, Tally, cluster_sums
 from operations import rows, stored
 from sliced_audits import near_and_far, sliced, slices

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from scipy.stats import t as student
 from statsmodels.stats.proportion import confint_proportions_2indep
 
+from misjudge_storage.summary_values import CrossSums
 from misjudge_tools.stats.gaps import (
-    CrossSums,
     JointSums,
     JointTally,
     against_rest,

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
+from misjudge_storage.summary_values import CrossSums
 from misjudge_tools.stats import power as module
-from misjudge_tools.stats.gaps import CrossSums, JointSums, JointTally, joint_sums, score_p
+from misjudge_tools.stats.gaps import JointSums, JointTally, joint_sums, score_p
 from misjudge_tools.stats.power import (
     Design,
     design,

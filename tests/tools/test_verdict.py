@@ -91,6 +91,31 @@ def test_a_certified_rule_is_named_with_its_bound_and_what_it_decides() -> None:
     assert "Under no rule of abstaining is it certified to stay under 5 %." in none.sentences
 
 
+def test_a_rule_is_no_advice_where_the_judge_may_be_used_anyway() -> None:
+    certified = Region(policy="both_orders", coverage=0.95, bound=0.02, limit=0.05, tasks=400, tested=())
+    said = verdict(Findings(wrong(1, 400), region=certified), "en")
+    assert said.grade == "usable" and said.would_change == ()
+
+
+def test_a_judge_that_fails_on_near_pairs_is_never_called_usable_where_no_wide_ones_are_known() -> None:
+    said = verdict(Findings(wrong(20, 2000), near=wrong(14, 40), gap="ability"), "en")
+    assert said.grade == "not_near"
+
+
+def test_a_judge_that_leaves_pairs_open_is_not_usable_however_seldom_it_is_wrong() -> None:
+    silent = misselection(independent(0, 400), independent(0, 200), 400, 400)
+    said = verdict(Findings(silent), "en")
+    assert said.grade == "abstains"
+    assert "it has a verdict on 50 % of the decidable pairs, 200 of them" in said.sentences[0]
+
+
+def test_always_the_same_better_side_without_turned_orders_proves_nothing() -> None:
+    said = verdict(Findings(wrong(0, 400), one_sided="A"), "en")
+    assert said.grade == "one_sided"
+    assert "always answering A would look as good" in said.sentences[0]
+    assert said.would_change == ("Ask both orders (--orders both), or import pairs of which either side was better.",)
+
+
 def test_a_null_result_says_what_it_could_have_shown_and_an_open_one_what_it_takes() -> None:
     said = verdict(Findings(wrong(3, 60), smallest_gap=0.21, still_needed=140), "en")
     assert any("a difference below 21 points would not have shown here" in sentence for sentence in said.sentences)

@@ -30,6 +30,10 @@ MIXED = (
     "A run of this audit stops near and wide pairs apart, so that their mix depends on what was seen: gate each, with "
     "--at near and --at wide."
 )
+ADAPTIVE = (
+    "A run of this audit may stop by what it has seen, and the comparison with a baseline takes the number of pairs as "
+    "fixed beforehand."
+)
 OF_PANELS = ("panel_majority", "panel_unanimity", "cascade")
 
 
@@ -93,6 +97,8 @@ def _answer(of: Judged, label: str, request: GateRequest) -> GateResult:
         if of.counts.adaptive:
             measured = measured._replace(interval="anytime")
     drift = _drift(found) if request.baseline else _Drift()
+    if request.baseline and of.counts.adaptive:
+        drift = drift._replace(why=ADAPTIVE)
     said = _outcome(measured, drift, request)
     tells = said != "inconclusive" or measured.why or drift.why
     limit = request.max_misselection

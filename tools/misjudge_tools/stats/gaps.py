@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from math import sqrt
 from typing import NamedTuple
 
+from misjudge_storage.summary_values import CrossSums
 from misjudge_tools.stats.distributions import incomplete_beta
 from misjudge_tools.stats.exact import effective
 from misjudge_tools.stats.probes import Effect
@@ -24,16 +25,6 @@ class JointTally(NamedTuple):
     n1: int
     k2: int
     n2: int
-
-
-class CrossSums(NamedTuple):
-    """Over tasks with observations in both groups: their number, Σk1·k2, Σk1·n2, Σn1·k2, Σn1·n2."""
-
-    both: int
-    kk: int
-    kn: int
-    nk: int
-    nn: int
 
 
 class JointSums(NamedTuple):

@@ -6,7 +6,7 @@ from misjudge_storage.bias_counts import BiasCounts, PickCounts
 from misjudge_storage.reason_counts import Held
 from misjudge_storage.summary_values import GroupCounts, JudgeFacts, LengthBy, Sums
 from misjudge_tools.stats.associations import OddsRatio, mantel_haenszel, mean_of_shares, p_of_half
-from misjudge_tools.stats.gaps import CrossSums, JointSums, difference
+from misjudge_tools.stats.gaps import JointSums, difference
 from misjudge_tools.stats.probes import Effect
 from misjudge_tools.stats.rates import ClusterSums, NoData, Rate, clustered_rate
 from misjudge_tools.stats.rubrics import Estimate
@@ -124,7 +124,7 @@ def _words(counts: BiasCounts, judge: JudgeFacts) -> tuple[WordBias, ...] | NoDa
 
 def _word(group: str, held: Held) -> WordBias:
     one, other = ClusterSums(*held.wrong_with), ClusterSums(*held.wrong_without)
-    effect = difference(JointSums(one, other, CrossSums(*held.cross)))
+    effect = difference(JointSums(one, other, held.cross))
     return WordBias(
         group=group,
         said=clustered_rate(ClusterSums(*held.said)),

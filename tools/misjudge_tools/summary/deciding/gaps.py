@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, get_args
 from misjudge_storage.gap_counts import GapOf, GapSums, gap_tasks
 from misjudge_storage.summary_records import BUCKET_CUTS
 from misjudge_storage.summary_values import GroupCounts
-from misjudge_tools.stats.gaps import CrossSums, JointSums, JointTally, difference, score_p
+from misjudge_tools.stats.gaps import JointSums, JointTally, difference, score_p
 from misjudge_tools.stats.power import ALPHA, smallest_difference
 from misjudge_tools.stats.rates import ClusterSums, NoData, clustered_rate
 from misjudge_tools.stats.task_permutation import moved, task_permutation
@@ -85,7 +85,7 @@ def sums_by_gap(counts: AuditCounts, judge_id: str) -> dict[Gap, JointSums]:
 
 
 def _joint(sums: GapSums) -> JointSums:
-    return JointSums(ClusterSums(*sums.near), ClusterSums(*sums.far), CrossSums(*sums.cross))
+    return JointSums(ClusterSums(*sums.near), ClusterSums(*sums.far), sums.cross)
 
 
 def _row(counts: AuditCounts, gap: Gap, judge_id: str, group: GroupCounts) -> GapDifference:

@@ -21,7 +21,7 @@ from misjudge_tools.summary.deciding.phrases import (
     share,
 )
 from misjudge_tools.summary.deciding.recommendations_values import Action, Recommendation, RecommendationsSection
-from misjudge_tools.summary.deciding.verdict import Findings, standing, verdict
+from misjudge_tools.summary.deciding.verdict import Findings, grade_of, standing
 from misjudge_tools.summary.judged import Judged
 from misjudge_tools.summary.kinship import shared_with_users
 from misjudge_tools.summary.probes import probes_of
@@ -60,7 +60,7 @@ def _of_errors(found: Findings, language: Language) -> Iterator[Recommendation]:
         yield _row("label_pairs", words.NO_GOLD.say(language), language)
         return
     wrong, limit = share(found.overall, ANSWERS, language), percent(found.limit)
-    grade = verdict(found, language).grade
+    grade = grade_of(found)
     if found.constant is not None:
         place = PLACES[found.constant.place].say(language)
         because = words.CONSTANT.say(language, place=place, k=found.constant.k, n=found.constant.n)

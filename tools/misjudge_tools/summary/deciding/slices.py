@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from misjudge_storage.slice_counts import TURNS, SliceCounts
-from misjudge_tools.stats.gaps import CrossSums, JointSums, against_rest, difference, score_p
+from misjudge_tools.stats.gaps import JointSums, against_rest, difference, score_p
 from misjudge_tools.stats.multiplicity import adjusted
 from misjudge_tools.stats.power import ALPHA
 from misjudge_tools.stats.rates import ClusterSums, NoData, clustered_rate
@@ -57,7 +57,7 @@ def _in_order(rows: Sequence[SliceCounts]) -> Sequence[SliceCounts]:
 
 
 def _row(one: SliceCounts, whole: ClusterSums) -> Slice:
-    both = against_rest(ClusterSums(*one.calls), whole, CrossSums(*one.cross))
+    both = against_rest(ClusterSums(*one.calls), whole, one.cross)
     p = _p(both)
     return Slice.model_validate(
         {

@@ -27,7 +27,8 @@ class Findings(NamedTuple):
 
     `region` is where the judge is certified, None where that was not tested. `smallest_gap` is the difference between
     near and wide that this audit would have shown, where it shows none. `still_needed`: pairs that would tell whether
-    the judge stays under the limit.
+    the judge stays under the limit. `one_sided` is the side that is better in nearly all pairs, where no order was
+    turned, None elsewhere.
     """
 
     overall: Misselection | None
@@ -58,7 +59,7 @@ def verdict(found: Findings, language: Language) -> Verdict:
     if found.overall is None or found.overall.rate is None:
         flips = () if found.flips is None or found.flips.rate is None else (_flips(found.flips, language),)
         return Verdict("no_gold", (words.NO_GOLD.say(language), *flips), (words.LABEL.say(language),))
-    grade = _grade(found)
+    grade = grade_of(found)
     return Verdict(grade, tuple(_sentences(found, grade, language)), tuple(_changes(found, grade, language)))
 
 
@@ -69,12 +70,14 @@ def standing(wrong: Misselection | None, limit: float) -> Grade:
     return "usable" if wrong.high <= limit else "do_not_use" if wrong.low > limit else "undecided"
 
 
-def _grade(found: Findings) -> Grade:
+def grade_of(found: Findings) -> Grade:
+    """What one may do with the judge in a word. Needs a rate: see `verdict` for what has none."""
     if found.constant is not None:
         return "do_not_use"
-    if standing(found.near, found.limit) == "do_not_use" and found.wide is not None:
-        return "do_not_use" if standing(found.wide, found.limit) == "do_not_use" else "not_near"
     grade = standing(found.overall, found.limit)
+    if standing(found.near, found.limit) == "do_not_use":
+        others = grade if found.wide is None else standing(found.wide, found.limit)
+        return "do_not_use" if others == "do_not_use" else "not_near"
     if grade != "do_not_use" and found.overall is not None and (found.overall.decided.coverage or 0) < ENOUGH_DECIDED:
         return "abstains"
     return "one_sided" if grade == "usable" and found.one_sided is not None else grade
@@ -116,8 +119,8 @@ def _first(found: Findings, grade: Grade, language: Language) -> Iterator[str]:
         one = {"usable": words.USABLE, "do_not_use": words.NOT_AT_ALL, "abstains": words.ABSTAINS}
         sentence = words.ONE_SIDED if grade == "one_sided" else one.get(grade, words.UNDECIDED)
         decided = percent(found.overall.decided.coverage or 0)
-        side = None if found.one_sided is None else found.one_sided
-        yield sentence.say(language, wrong=wrong, limit=limit, decided=decided, n=found.overall.decided.n, side=side)
+        named = {"decided": decided, "n": found.overall.decided.n, "side": found.one_sided}
+        yield sentence.say(language, wrong=wrong, limit=limit, **named)
         if grade == "usable":
             yield from (() if _is_usable(found.near, found) else _other(found, words.NEAR, found.near, language))
             yield from (() if _is_usable(found.wide, found) else _other(found, words.WIDE, found.wide, language))
@@ -147,8 +150,9 @@ def _other(
 
 
 def _changes(found: Findings, grade: Grade, language: Language) -> Iterator[str]:
-    if found.region is not None and found.region.policy is not None and (found.region.coverage or 0) < NEARLY_ALL:
-        yield words.RULE.say(language, policy=found.region.policy)
+    region = found.region
+    if grade != "usable" and region is not None and region.policy and (region.coverage or 0) < NEARLY_ALL:
+        yield words.RULE.say(language, policy=region.policy)
     if grade == "abstains":
         yield words.OPEN_PAIRS.say(language)
     if grade == "one_sided":
