@@ -29,7 +29,8 @@ SECTIONS_FIRST_OUT = (
 )
 """Sections of a summary that go whole before a row of the others does, the first one first; the verdict never does."""
 SUMMARY = "summarize_audit"
-
+ROOM = 700
+"""Bytes for saying what was left out."""
 DIGITS = 6
 
 
@@ -90,10 +91,6 @@ def _without_sections(summary: dict[str, Any], limit: int) -> list[str]:
 
 def _is_of(reason: str, section: str) -> bool:
     return reason.partition(".")[0] == section
-
-
-ROOM = 700
-"""Bytes for saying what was left out."""
 
 
 def _others(parts: Iterable[dict[str, Any]], name: str) -> bool:

@@ -5,23 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import sqrt
 from statistics import NormalDist
-from typing import NamedTuple
 
 from misjudge_storage.missing_counts import MissingReplies
 from misjudge_storage.summary_values import GroupCounts
 from misjudge_tools.stats.exact import design_effect
 from misjudge_tools.stats.multiplicity import adjusted
-from misjudge_tools.stats.rates import ClusterSums
+from misjudge_tools.stats.rates import ClusterSums, Tally
 from misjudge_tools.stats.sign_tests import unequally_often
 from misjudge_tools.summary.deciding.headline_values import MissingArm
 
 MOST_AGENTS = 20
 """Agents that have a row: those whose replies are missing most often."""
-
-
-class _Tally(NamedTuple):
-    k: int
-    n: int
 
 
 def missing_arms(counts: Sequence[MissingReplies], judge_id: str, group: GroupCounts) -> tuple[MissingArm, ...]:
@@ -59,12 +53,12 @@ def _orders(rows: Sequence[MissingReplies]) -> Iterator[MissingArm]:
 
 
 def _agents(rows: Sequence[MissingReplies], unread: ClusterSums) -> Iterator[MissingArm]:
-    whole = _Tally(sum(row.unscored for row in rows), sum(row.calls for row in rows))
+    whole = Tally(sum(row.unscored for row in rows), sum(row.calls for row in rows))
     effect = design_effect(unread) if unread.clusters > 1 and 0 < unread.k < unread.n else 1.0
     for name in _names(rows):
         of = [row for row in rows if name in (row.agent_a, row.agent_b)]
-        mine = _Tally(sum(row.unscored for row in of), sum(row.calls for row in of))
-        p = _unlike(mine, _Tally(whole.k - mine.k, whole.n - mine.n), effect)
+        mine = Tally(sum(row.unscored for row in of), sum(row.calls for row in of))
+        p = _unlike(mine, Tally(whole.k - mine.k, whole.n - mine.n), effect)
         yield MissingArm(arm=f"agent {name}", calls=mine.n, unscored=mine.k, share=mine.k / mine.n, p_adjusted=p)
 
 
@@ -72,7 +66,7 @@ def _names(rows: Sequence[MissingReplies]) -> list[str]:
     return sorted({name for row in rows if row.calls for name in (row.agent_a, row.agent_b)})
 
 
-def _unlike(one: _Tally, others: _Tally, effect: float) -> float | None:
+def _unlike(one: Tally, others: Tally, effect: float) -> float | None:
     """Two-sided p of equal shares, by the pooled normal test on effective numbers; None where it cannot be told."""
     pooled = (one.k + others.k) / (one.n + others.n)
     if not others.n or not one.n or not 0 < pooled < 1:
