@@ -113,6 +113,19 @@ def test_recommendations_carry_the_numbers_that_triggered_them(deps: Deps) -> No
     assert "14 of 240" in found["fix_replies"]
 
 
+def test_a_judge_that_was_shown_one_better_side_only_is_neither_kept_nor_changed(deps: Deps) -> None:
+    def record(n: int) -> Record:
+        sides = episode("x", passed(True), task=f"t{n}"), episode("y", passed(False), task=f"t{n}")
+        return pair(f"p{n}", *sides, verdict("A"), line=n + 1, trial=0)
+
+    stored(deps.store, [record(n) for n in range(90)])
+    found = summary(deps.store, sections=["headline", "recommendations"])
+    assert found.headline is not None and found.headline.grade == "one_sided"
+    assert rows_of(found) == {
+        "more_pairs": "Side A is better in nearly all pairs, and no pair was asked in both orders."
+    }
+
+
 def test_satisfied_sessions_that_failed_call_for_tighter_rewards(deps: Deps) -> None:
     def session(n: int) -> Record:
         task = f"t{n}"

@@ -66,6 +66,10 @@ SATISFIED = Phrase(
 UNREAD = Phrase("It cannot be read in {unread}.", "无法读取：{unread}。")
 FOOLED = Phrase("Its verdict moves with: {probes}.", "以下改动会影响它的结论：{probes}。")
 OPEN = Phrase("{wrong}: the interval holds the limit of {limit}.", "{wrong}：区间包含 {limit} 的上限。")
+ONE_SIDED = Phrase(
+    "Side {side} is better in nearly all pairs, and no pair was asked in both orders.",
+    "几乎所有配对都是 {side} 方更好，且没有配对以两种顺序询问。",
+)
 DECIDED = Phrase(
     "It decides {decided} of the decidable pairs, {n} of them.", "它判定了 {decided} 的可判定配对（{n} 个）。"
 )

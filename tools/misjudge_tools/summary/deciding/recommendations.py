@@ -74,7 +74,9 @@ def _of_errors(found: Findings, language: Language) -> Iterator[Recommendation]:
         decided = found.overall.decided
         because = words.DECIDED.say(language, decided=percent(decided.coverage or 0), n=decided.n)
         yield _row("decide_the_rest", because, language)
-    if grade in {"undecided", "one_sided"}:
+    if grade == "one_sided":
+        yield _row("more_pairs", words.ONE_SIDED.say(language, side=found.one_sided), language)
+    if grade == "undecided":
         yield _row("more_pairs", words.OPEN.say(language, wrong=wrong, limit=limit), language)
     if grade == "usable":
         yield _row("keep", words.WITHIN.say(language, wrong=wrong, limit=limit), language)
