@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from misjudge_tools.stats.anytime import TaskShares, leaves_out
-from misjudge_tools.stats.correction import Cells, Measured, ppi, rogan_gladen
+from misjudge_tools.stats.correction import CheckedShare, LabelledCells, ppi, rogan_gladen
 from misjudge_tools.stats.exact import effective, upper_bound
 from misjudge_tools.stats.gaps import JointTally, difference, joint_sums, score_p
 from misjudge_tools.stats.probes import Differences, Effect, paired_effect, paired_sums
@@ -122,10 +122,10 @@ def correction_rows(audits: int) -> Iterator[Row]:
         yes_yes, yes_no = int(rng.binomial(m1, q1)), int(rng.binomial(labels - m1, 1 - q0))
         yes = int(rng.binomial(n, theta * q1 + (1 - theta) * (1 - q0)))
         share = (yes + yes_yes + yes_no) / (n + labels)
-        measured = Measured(share, n + labels, 1 - yes_no / (labels - m1), labels - m1, yes_yes / m1, m1)
+        measured = CheckedShare(share, n + labels, 1 - yes_no / (labels - m1), labels - m1, yes_yes / m1, m1)
         low, high = rogan_gladen(measured)
         held["Rogan–Gladen (Lee)"].append(low <= theta <= high)
-        tuned = ppi(Cells(yes_yes, m1 - yes_yes, yes_no, labels - m1 - yes_no, yes, n - yes))
+        tuned = ppi(LabelledCells(yes_yes, m1 - yes_yes, yes_no, labels - m1 - yes_no, yes, n - yes))
         held["PPI++"].append(abs(tuned.value - theta) <= 1.96 * tuned.variance**0.5)
     for name, found in held.items():
         yield Row(name, "1,000 and 200 labels, q .8 and .9", f"{np.mean(found):.3f}", "≥ .93")

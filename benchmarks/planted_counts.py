@@ -15,7 +15,7 @@ from misjudge_storage.types import Order, Preference, Side
 from misjudge_tools.gateway.simulated_bias import SimulatedBias, draws_of
 from misjudge_tools.probing.variants import BASELINE, CONTROL, SIDELESS, ProbeName, Variant
 from misjudge_tools.runs.plan import OPPOSITE, ORDERS
-from misjudge_tools.stats.probes import Effect, ProbeCounts, ProbeRow, TaskTally, probe_rows, self_preference
+from misjudge_tools.stats.probes import Effect, ProbeCounts, ProbeRow, TaskTally, preference_by_gold, probe_rows
 from misjudge_tools.stats.rates import ClusterSums, Rate, Tally, cluster_sums, clustered_rate
 from planted_items import MIXES, MODEL, SIDES, Kind, Labelled, facts_under, verdict
 
@@ -141,7 +141,7 @@ def seen_in(pairs: Sequence[Pair]) -> Seen:
     mixed = [pair for pair in decidable if pair.kind.own is not None]
     return Seen(
         rows={row.probe: row for row in probe_rows(probe_counts(pair.item for pair in pairs), CONTROL)},
-        self_preference=self_preference(
+        self_preference=preference_by_gold(
             own_failed=_sums((pair for pair in mixed if pair.kind.own != pair.kind.better), _first_wrong),
             own_did=_sums((pair for pair in mixed if pair.kind.own == pair.kind.better), _first_wrong),
         ),

@@ -32,13 +32,32 @@ def further(tool: str, result: Mapping[str, Any], left_out: Mapping[Path, int]) 
     if tool == "score_rubrics" and "diff" in result:
         return _of_library(result)
     said = [*_of_rubrics(result, {path: cut for path, cut in left_out.items() if _in_rubrics(path)})]
-    if not said or not all(map(_in_rubrics, left_out)):
+    said += _of_agreement(result, left_out) if tool == "summarize_audit" else ()
+    if not said or not all(_in_rubrics(path) or _in_agreement(path) for path in left_out):
         said.append(ASK_FURTHER.get(tool, ""))
     return "; ".join(said)
 
 
 def _in_rubrics(path: Path) -> bool:
     return path[0] == "rubrics" and len(path) > 1
+
+
+def _in_agreement(path: Path) -> bool:
+    return path[-2:] in {("agreement", "rows"), ("agreement", "errors")}
+
+
+def _of_agreement(result: Mapping[str, Any], left_out: Mapping[Path, int]) -> Iterator[str]:
+    """The calls that go on behind the couples that are shown, of the audit or of the judges beside each other."""
+    for path in filter(_in_agreement, left_out):
+        *above, part = path
+        found: Any = result
+        for name in above:
+            found = found[name]
+        begun = dict(one.partition(".")[::2] for one in found.get("parts", ()))
+        shown = int(begun.get(part) or 0) + len(found[part]) - left_out[path]
+        judge = above[1] if above[0] == "judges" else result.get("judge")
+        named = "" if judge is None else f", judge={judge!r}"
+        yield f"summarize_audit(audit={result['audit']!r}{named}, sections=['agreement.{part}.{shown}'])"
 
 
 def _of_library(result: Mapping[str, Any]) -> str:

@@ -37,13 +37,16 @@ from misjudge_server.cli_options import (
 from misjudge_server.logs import log_failure, set_up_logging
 from misjudge_server.progress import with_progress
 from misjudge_server.terminal import plain
-from misjudge_storage.errors import MisjudgeError
+from misjudge_server.words import in_language
+from misjudge_storage.errors import MisjudgeError, RunStopped
 from misjudge_tools import requests
 from misjudge_tools.deps import Deps
 from misjudge_tools.results import JudgeResult
 
 log = logging.getLogger(__name__)
-FAILED = 1
+NO = 1
+NO_ANSWER = 2
+"""As of wrong usage, and never 1: an error must not look like a judge that was measured and failed."""
 FORMATS: tuple[str, ...] = get_args(requests.Format)
 WHOLE_BYTES = 10**9
 
@@ -64,24 +67,27 @@ app.command("gate")(cli_gate.gate)
 
 
 def run() -> None:
-    """Run the command line. Exit code 0, 1 for an error said in one sentence, 2 for wrong usage, 130 after Ctrl-C,
-    143 after SIGTERM.
+    """Run the command line. Exit code 0: done, or yes. 1: looked into, and the answer is no, as of a gate that fails or
+    a run that is not at its end. 2: no answer, for wrong usage or an error. 130 after Ctrl-C, 143 after SIGTERM.
     """
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
     set_up_logging()
     try:
         app(prog_name="misjudge")
+    except RunStopped as error:
+        _end(str(error), NO)
     except MisjudgeError as error:
-        _fail(str(error))
+        _end(str(error), NO_ANSWER)
     except Exception as error:
         log_failure(log, "the command", error)
-        _fail(f"Internal error ({type(error).__name__}). Its place in the code stands above; please report it.")
+        said = f"Internal error ({type(error).__name__}). Its place in the code stands above; please report it."
+        _end(said, NO_ANSWER)
 
 
-def _fail(message: str) -> None:
+def _end(message: str, code: int) -> None:
     print(plain(f"misjudge: {message}"), file=sys.stderr)
-    sys.exit(FAILED)
+    sys.exit(code)
 
 
 @app.callback(invoke_without_command=True)
@@ -104,7 +110,7 @@ def import_(
     agent: Annotated[str | None, typer.Option(help="tau-bench, trajectories: the agent's name.")] = None,
     gap_source: Annotated[str | None, typer.Option(help="pairs: what reward_gap is a gap of.")] = None,
     scale: Annotated[str | None, typer.Option(help="Satisfaction scale, LOW-HIGH:THRESHOLD, as 1-5:4.")] = None,
-    score_range: Annotated[str | None, typer.Option(help="pairs: range of the judge's scores, as 0-5.")] = None,
+    score_range: Annotated[str | None, typer.Option(help="pairs, table: range of the judge's scores, as 0-5.")] = None,
     reward_col: Annotated[str | None, typer.Option(help="gauge-table: column of the mean reward.")] = None,
     order_col: Annotated[str | None, typer.Option(help="gauge-table: order of equal rewards, C or C:rank.")] = None,
     gate_col: Annotated[list[str] | None, typer.Option(help="gauge-table: gate column, COLUMN or COLUMN:rank.")] = None,
@@ -177,7 +183,7 @@ def summarize(
         list[str] | None, typer.Option(help="Only this, as misselection or rubrics.checks; may be repeated.")
     ] = None,
     baseline: Annotated[str | None, typer.Option(help="An earlier audit: what changed since, and who did it.")] = None,
-    language: Annotated[str, typer.Option(help="Of the verdict, the advice and the checklist: en or zh.")] = "en",
+    language: Annotated[str, typer.Option(help="Of verdict, advice, checklist and tables: en or zh.")] = "en",
     since: Annotated[str | None, typer.Option(help="three_way: only sessions from YYYY-MM-DD on.")] = None,
     by: Annotated[str, typer.Option(help="three_way: by day, week or month.")] = "week",
     bill: Annotated[str | None, typer.Option(help="cost: a provider's bill, CSV with columns model and cost.")] = None,
@@ -191,7 +197,9 @@ def summarize(
         audit=audit, judge=judge, panel=panel, sections=section, baseline=baseline, language=language, since=since,
         by=by, bill=bill,
     )  # fmt: skip
-    show(carry_out(lambda deps: summarize_audit(request, deps)), as_json)
+    found = carry_out(lambda deps: summarize_audit(request, deps))
+    with in_language(request.language):
+        show(found, as_json)
 
 
 @app.command()
@@ -260,7 +268,7 @@ def ping(
     report = asyncio.run(inside())
     show(report, as_json)
     if not all(found.ok for found in report.models):
-        raise SystemExit(FAILED)
+        raise SystemExit(NO)
 
 
 @app.command()

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import logging
-import sys
 from typing import Annotated
 
 import typer
 
 from misjudge_server.carrying import carry_out, request_of, show
 from misjudge_server.cli_options import AsJson, LabelOption
-from misjudge_server.logs import log_failure
-from misjudge_server.terminal import plain
-from misjudge_storage.errors import MisjudgeError
 from misjudge_tools import requests
-
-log = logging.getLogger(__name__)
-NO_ANSWER = 2
-"""The exit code of whatever keeps the gate from answering. The usual 1 would look like a judge that was measured."""
 
 
 def gate(
@@ -41,29 +32,17 @@ def gate(
     """Whether a judge may be used. Exit code 0 yes, 1 no, 3 too few pairs to tell, 4 it decides too few of them; 2 no
     answer, as for an audit that there is not.
     """
-    try:
-        code = _answer(
-            as_json, audit=audit, max_misselection=max_misselection, judge=judge, at=at, policy=policy,
-            baseline=baseline, min_coverage=min_coverage,
-        )  # fmt: skip
-    except MisjudgeError as error:
-        print(plain(f"misjudge: {error}"), file=sys.stderr)
-        code = NO_ANSWER
-    except Exception as error:
-        log_failure(log, "the gate", error)
-        print(f"misjudge: internal error ({type(error).__name__}). Its place stands above.", file=sys.stderr)
-        code = NO_ANSWER
-    raise typer.Exit(code)
-
-
-def _answer(as_json: bool, **given: object) -> int:
     from misjudge_server import gate_printing
     from misjudge_tools.gate_audit import gate_audit
 
-    request = request_of(requests.GateRequest, **given)
+    request = request_of(
+        requests.GateRequest,
+        audit=audit, max_misselection=max_misselection, judge=judge, at=at, policy=policy, baseline=baseline,
+        min_coverage=min_coverage,
+    )  # fmt: skip
     result = carry_out(lambda deps: gate_audit(request, deps))
     if as_json:
         show(result, as_json)
     else:
         gate_printing.print_gate(result)
-    return result.exit_code
+    raise typer.Exit(result.exit_code)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
@@ -27,20 +27,34 @@ def _rank(problem: Any) -> int:
     return FIRST.get(problem["type"], 1) if len(problem["loc"]) == 1 else 1
 
 
-def _sentence(problem: Any, request: type[BaseModel]) -> str:
+def _sentence(problem: Any, request: type[BaseModel], within: str = "") -> str:
+    """What is wrong with an argument, or with a member of the one named `within`, as `stop.`."""
     names = [str(part) for part in problem["loc"]]
     said = REWORDED.get(problem["type"]) or problem["msg"].removeprefix("Value error, ").rstrip(".")
     if not names:
         return f"The arguments cannot be used: {said}."
-    name = names[0]
-    if problem["type"] == "extra_forbidden" and len(names) == 1:
-        near = difflib.get_close_matches(name, request.model_fields, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
-        return f"Unknown argument {name[:60]!r}.{hint} Allowed: {', '.join(request.model_fields)}."
-    meaning = _meaning(name, request)
-    if problem["type"] == "missing" and len(names) == 1:
+    first, *others = names
+    inner = _members(request, first)
+    if inner is not None and others:
+        return _sentence({**problem, "loc": others}, inner, f"{first}.")
+    name = f"{within}{first}"
+    if problem["type"] == "extra_forbidden" and not others:
+        near = difflib.get_close_matches(first, request.model_fields, n=1)
+        hint = f" Did you mean {within + near[0]!r}?" if near else ""
+        # A member is part of the value that was given, and that is not repeated.
+        unknown = f"Argument {within[:-1]!r} has an unknown member." if within else f"Unknown argument {name[:60]!r}."
+        return f"{unknown}{hint} Allowed: {', '.join(request.model_fields)}."
+    meaning = _meaning(first, request)
+    if problem["type"] == "missing" and not others:
         return f"Argument {name!r} is missing.{meaning}"
     return f"Argument {name!r} cannot be used: {said}.{meaning}"
+
+
+def _members(request: type[BaseModel], name: str) -> type[BaseModel] | None:
+    """The model of an argument that has members of its own, None of one that has none."""
+    field = request.model_fields.get(name)
+    kinds = (field.annotation, *get_args(field.annotation)) if field is not None else ()
+    return next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)), None)
 
 
 def _meaning(name: str, request: type[BaseModel]) -> str:

@@ -19,12 +19,14 @@ from misjudge_tools.summary.deciding.cost_values import (
 )
 
 STAGES = ("calls", "failed", "retries", "cached", "tokens\nin", "tokens\nout", "USD", "USD\na call", "price")
-SESSIONS = ("judge", "USD", "calls", "tokens\nin", "tokens\nout")
+FIRST_OUT = ("price", "USD\na call", "cached", "retries", "failed")
+"""Columns of stages that a narrow terminal goes without, the first one first; --json has all."""
+SESSIONS = ("USD", "calls", "judge", "tokens\nin", "tokens\nout")
 BILL = ("billed", "estimated", "differ-\nence", "ratio", "calls\nhere", "billed\ncalls")
 UNIT_COSTS = (
     ("for each trajectory that did its task", "cost_per_success"),
     ("of it agents and simulated users", "rollout_cost_per_success"),
-    ("judge of pairs, for each right selection", "cost_per_correct_selection"),
+    ("judge of pairs, all its calls, for each pair that it got right", "cost_per_correct_selection"),
 )
 STAGE_WIDTH = 16
 BILL_WIDTH = 20
@@ -57,22 +59,29 @@ def cost_lines(found: CostSection) -> Iterator[tuple[str, str]]:
     if found.total_cost is not None:
         yield "total", f"{'' if found.complete else 'at least '}{usd(found.total_cost)} USD"
     if found.judge_share is not None and found.total_cost is not None:
-        share = f"{percent(found.judge_share)} of {usd(found.total_cost)} USD"
-        yield "judge", f"{usd(found.judge_cost)} USD, {share}"
+        known = "" if found.complete else " that are known"
+        share = f"{percent(found.judge_share)} of {usd(found.total_cost)} USD{known}"
+        yield "judge", f"{_at_least(found, 'judge_cost')}{usd(found.judge_cost)} USD, {share}"
     counts = {"cost_per_correct_selection": found.right}
     for label, name in UNIT_COSTS:
         cost: float | None = getattr(found, name)
         if cost is not None:
-            yield label, f"{usd(cost)} USD (of {counts.get(name, found.succeeded)})"
+            yield label, f"{_at_least(found, name)}{usd(cost)} USD (of {counts.get(name, found.succeeded)})"
+
+
+def _at_least(found: CostSection, name: str) -> str:
+    """What a cost is called that leaves out calls without a price."""
+    return "at least " if name in found.at_least else ""
 
 
 def _stages(stages: Sequence[StageCost]) -> Table:
     said = [name for name in STAGES if name not in {"failed", "retries", "cached"} or _any(stages, name)]
     rows: dict[str, dict[str, str]] = {stage.stage: dict(zip(STAGES, _cells(stage), strict=True)) for stage in stages}
-    whole = Layout(said, {label: [cells[name] for name in said] for label, cells in rows.items()})
-    without_price = [name for name in said if name != "price"]
-    narrow = Layout(without_price, {label: [cells[name] for name in without_price] for label, cells in rows.items()})
-    layout = first_that_fits(whole, narrow, label_width=STAGE_WIDTH)
+    layouts = [Layout(said, {label: [cells[name] for name in said] for label, cells in rows.items()})]
+    for needless in FIRST_OUT:
+        said = [name for name in said if name != needless]
+        layouts.append(Layout(said, {label: [cells[name] for name in said] for label, cells in rows.items()}))
+    layout = first_that_fits(*layouts, label_width=STAGE_WIDTH)
     return side_by_side("Cost by stage", layout.headings, layout.rows, first="stage", label_width=STAGE_WIDTH)
 
 
@@ -112,11 +121,15 @@ def _dearest(sessions: Sequence[DearSession]) -> Table:
     rows = [
         Row(
             f"{one.of} {one.id}",
-            (one.judge, usd(one.cost), str(one.calls), _number(one.input_tokens), _number(one.output_tokens)),
+            (usd(one.cost), str(one.calls), one.judge, _number(one.input_tokens), _number(one.output_tokens)),
         )
         for one in sessions
     ]
-    return side_by_side("Dearest judge sessions", SESSIONS, rows, first="judged", label_width=SESSION_WIDTH)
+    whole = Layout(SESSIONS, rows)
+    narrow = Layout(SESSIONS[:3], [Row(label, cells[:3]) for label, cells in rows])
+    layout = first_that_fits(whole, narrow, label_width=SESSION_WIDTH)
+    title = "Dearest judge sessions"
+    return side_by_side(title, layout.headings, layout.rows, first="judged", label_width=SESSION_WIDTH)
 
 
 def _bill(found: Reconciliation) -> Iterator[Table | Text]:
@@ -124,8 +137,14 @@ def _bill(found: Reconciliation) -> Iterator[Table | Text]:
         Row(_model(one), (*_compared(one), _number(one.calls), _number(one.billed_calls))) for one in found.models
     ]
     totals = [Row("in both", (*_compared(found.matched), "", "")), Row("all", (*_compared(found.total), "", ""))]
+    rows = [*models, *totals]
+    narrow = Layout(BILL[:4], [Row(label, cells[:4]) for label, cells in rows])
+    layout = first_that_fits(Layout(BILL, rows), narrow, label_width=BILL_WIDTH)
     title = "Bill against the costs reckoned here (USD)"
-    yield side_by_side(title, BILL, [*models, *totals], first="model", label_width=BILL_WIDTH)
+    yield side_by_side(title, layout.headings, layout.rows, first="model", label_width=BILL_WIDTH)
+    if unpriced := found.total.calls_without_price:
+        calls = f"{unpriced} of the calls here have" if unpriced > 1 else "1 of the calls here has"
+        yield Text(f"≥, ≤: {calls} no known price, so that less is estimated than was used.", "yellow")
     left_out = f", {found.rows_left_out} of them without a model or a cost left out" if found.rows_left_out else ""
     bill_days, days = (
         f" from {first} to {last}" if first and last else ""
@@ -143,7 +162,9 @@ def _model(one: ModelBill) -> str:
 
 def _compared(one: Compared) -> Sequence[str]:
     ratio = "–" if one.ratio is None else f"{one.ratio:.3f}"
-    return usd(one.billed), usd(one.estimated), usd(one.difference), ratio
+    least, most = ("≥ ", "≤ ") if one.calls_without_price else ("", "")
+    cells = ((least, usd(one.estimated)), (most, usd(one.difference)), (most, ratio))
+    return usd(one.billed), *(cell if cell == "–" else f"{bound}{cell}" for bound, cell in cells)
 
 
 def _missing(found: CostSection) -> dict[str, str]:

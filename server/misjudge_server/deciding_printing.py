@@ -14,7 +14,7 @@ from misjudge_server.console import console
 from misjudge_server.cost_printing import print_cost
 from misjudge_server.drift_printing import print_drift, print_three_way
 from misjudge_server.gap_printing import print_gaps, print_power, print_slices
-from misjudge_server.headline_printing import checklist_table, headline_lines, recommendation_lines
+from misjudge_server.headline_printing import checklist_table, headline_lines, recommendation_lines, release_line
 from misjudge_server.policies_printing import print_policies
 from misjudge_server.ranking_printing import print_ranking
 from misjudge_tools.summary.values import AuditSummary, SectionName, Sections
@@ -53,9 +53,7 @@ def print_deciding(summary: AuditSummary) -> None:
         for line in recommendation_lines(summary.recommendations):
             console.print(line)
     if whole and summary.checklist is not None:
-        console.print(
-            Text(f"Before a release: {summary.checklist.done} of {len(summary.checklist.items)} points hold.")
-        )
+        console.print(Text(release_line(summary.checklist)))
     if whole and (more := [name for name in DETAILS if getattr(summary, name) is not None]):
         sections = " ".join(f"--section {name}" for name in more)
         console.print(Text(f"More: misjudge summarize {shlex.quote(summary.audit)} {sections}", "dim"))

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from misjudge_server.console import console, percent, short, signed
 from misjudge_server.side_by_side import Layout, Row, first_that_fits, side_by_side
+from misjudge_server.words import word
 from misjudge_tools.stats.probes import Effect
 from misjudge_tools.summary.deciding.gaps_values import GapDifference, GapsSection
 from misjudge_tools.summary.deciding.power_values import Needed, PowerSection
@@ -16,6 +17,11 @@ from misjudge_tools.summary.deciding.slices_values import Slice, SlicesSection
 
 GAP_HEADINGS = ("near", "farther", "near − farther", "p")
 SLICE_HEADINGS = ("pairs", "wrong, per call", "against the rest", "p", "p adj.")
+MISSES_ANY = "They may still be worse: an audit of this size can miss even the largest difference."
+MISSES_LESS = (
+    "They may still be worse: an audit of this size can miss a difference of less than {points} points (one that "
+    "large shows in 80 of 100 such audits)."
+)
 SHORT_ONES = (1, 2, 4)
 """The columns where the terminal is too narrow for all."""
 SLICE_WIDTH = 24
@@ -23,7 +29,7 @@ SLICE_WIDTH = 24
 
 def print_gaps(found: GapsSection) -> None:
     """Near beside farther pairs for each gap, and what to know of each."""
-    title = "Misselected per single call, near pairs against farther ones (95 % intervals in brackets)"
+    title = word("Misselected per single call, near pairs against farther ones (95 % intervals in brackets)")
     rows = [Row(_gap(row), _gap_cells(row)) for row in found.rows]
     console.print(side_by_side(title, GAP_HEADINGS, rows, first="gap"))
     # What is to be said of several gaps is said once.
@@ -62,17 +68,32 @@ def _gap_cells(row: GapDifference) -> Sequence[str]:
 
 
 def _gap_notes(row: GapDifference) -> Iterator[str]:
-    yield f"{row.gap}: near is {row.near_range}, farther is {', '.join(row.far_buckets)}; {_tasks(row)}."
+    far = ", ".join(row.far_buckets)
+    yield word(
+        "{gap}: near is {near}, farther is {far}; {tasks}.",
+        gap=row.gap,
+        near=row.near_range,
+        far=far,
+        tasks=_tasks(row),
+    )
     if row.why is not None:
         yield f"  {row.why}"
     elif not row.near_is_worse:
-        shown = "no difference" if row.smallest_seen is None else f"one of {100 * row.smallest_seen:.1f} points or more"
-        yield f"  {row.gap}: near is not shown to be worse. This audit would have shown {shown} (80 % power)."
+        not_worse = word("{gap}: near pairs are not shown to be worse.", gap=row.gap)
+        yield f"  {not_worse} {_could_miss(row.smallest_seen)}"
     yield from (f"  {note}" for note in row.notes)
 
 
+def _could_miss(smallest: float | None) -> str:
+    """What a null result leaves open."""
+    if smallest is None:
+        return word(MISSES_ANY)
+    return word(MISSES_LESS, points=f"{100 * smallest:.1f}")
+
+
 def _tasks(row: GapDifference) -> str:
-    return f"{row.near_pairs} and {row.far_pairs} decidable pairs of {row.tasks} tasks, {row.tasks_with_both} with both"
+    counts = {"near": row.near_pairs, "far": row.far_pairs, "tasks": row.tasks, "both": row.tasks_with_both}
+    return word("{near} and {far} decidable pairs of {tasks} tasks, {both} with both", **counts)
 
 
 def _slices_table(dimension: str, rows: Sequence[Slice]) -> Table:

@@ -40,7 +40,8 @@ def _lines(result: GateResult) -> Iterator[tuple[str, str]]:
     yield "decidable pairs", f"{result.pairs} in {result.tasks} tasks"
     yield "coverage", f"{percent(result.coverage)} decided; at least {percent(result.min_coverage)} asked for"
     if result.baseline is not None:
-        yield f"right, against {result.baseline}", _difference(result.difference)
+        judge = "" if result.baseline_judge is None else f"judge {' '.join(result.baseline_judge.split())} of "
+        yield f"right, against {judge}audit {result.baseline}", _difference(result.difference)
     if result.outcome == "inconclusive":
         number = result.pairs_needed
         yield "needed", "–" if number is None else f"about {number} decidable pairs more, at this rate"

@@ -9,10 +9,15 @@ from rich.table import Table
 from rich.text import Text
 
 from misjudge_server.console import percent
+from misjudge_server.words import word
 from misjudge_tools.summary.deciding.checklist_values import ChecklistSection
 from misjudge_tools.summary.deciding.headline_values import HeadlineSection
 from misjudge_tools.summary.deciding.recommendations_values import RecommendationsSection
 
+STOPPED = (
+    "interval: anytime. Runs ended where enough was known, and spared {pairs} pairs and {calls} calls, of all judges."
+)
+UNEVEN = "Replies are missing unevenly: {arm} in {unscored} of {calls} calls ({share}). What is left is no fair sample."
 MARKS = {"yes": "yes", "partly": "in part", "no": "no", "not_needed": "–"}
 
 
@@ -24,22 +29,24 @@ def headline_lines(found: HeadlineSection) -> Iterator[RenderableType]:
     for sentence in found.would_change:
         yield Text(f"→ {sentence}")
     if found.stopping is not None:
-        saved = f"{found.stopping.pairs_saved} pairs and {found.stopping.calls_saved} calls by then"
-        yield Text(f"interval: anytime. Runs ended where enough was known, and spared {saved}.", style="dim")
+        saved = {"pairs": found.stopping.pairs_saved, "calls": found.stopping.calls_saved}
+        yield Text(word(STOPPED, **saved), style="dim")
     for arm in found.missing:
         if arm.arm in found.asymmetric:
-            share = f"{arm.unscored} of {arm.calls} calls ({percent(arm.share)})"
-            yield Text(
-                f"Replies are missing unevenly: {arm.arm} in {share}. What is left is no fair sample.",
-                style="yellow",
-            )
+            missing = {"unscored": arm.unscored, "calls": arm.calls, "share": percent(arm.share)}
+            yield Text(word(UNEVEN, arm=arm.arm, **missing), style="yellow")
+
+
+def release_line(found: ChecklistSection) -> str:
+    """How many points of the checklist hold."""
+    return word("Before a release: {done} of {all} points hold", done=found.done, all=len(found.items))
 
 
 def checklist_table(found: ChecklistSection) -> Table:
     """The eight points, and what is left to do."""
-    table = Table(title=f"Before a release: {found.done} of {len(found.items)} points hold", title_justify="left")
+    table = Table(title=release_line(found), title_justify="left")
     for heading in ("", "point", "to do"):
-        table.add_column(heading, overflow="fold")
+        table.add_column(word(heading), overflow="fold")
     for item in found.items:
         table.add_row(MARKS[item.state], Text(item.said), Text(item.to_do or ""))
     return table

@@ -11,14 +11,16 @@ from pydantic import BaseModel
 from rich.table import Table
 from rich.text import Text
 
-from misjudge_server.console import console, estimate, is_anytime, of_decided, percent, short, shorter
+from misjudge_server.console import console, estimate, is_anytime, of_decided, percent, short
 from misjudge_server.deciding_printing import DETAILS, is_whole, print_deciding, print_verdicts
+from misjudge_server.import_printing import print_previews
 from misjudge_server.panel_printing import panel_tables
 from misjudge_server.probe_printing import print_all_probes
 from misjudge_server.rubric_printing import print_rubrics
 from misjudge_server.satisfaction_printing import satisfaction_lines, satisfaction_tables, without_other_forms
-from misjudge_server.side_by_side import MOST_AGENTS, print_agents, side_by_side
+from misjudge_server.side_by_side import MOST_AGENTS, Layout, first_that_fits, print_agents, side_by_side
 from misjudge_server.terminal import json_text
+from misjudge_server.words import word
 from misjudge_tools.results import ImportResult
 from misjudge_tools.stats.misselection import Misselection
 from misjudge_tools.summary.assemble import SEVERAL, SEVERAL_AGENTS
@@ -61,7 +63,8 @@ def _(summary: AuditSummary) -> None:
     for warning in summary.warnings:
         console.print(Text(warning, style="yellow"))
     print_verdicts(summary)
-    title = f"Audit {summary.audit}" + (f", judge {summary.judge}" if summary.judge else "")
+    titled = "Audit {audit}, judge {judge}" if summary.judge else "Audit {audit}"
+    title = word(titled, audit=summary.audit, judge=summary.judge)
     if summary.judges:
         for table in _comparisons(summary, summary.judges):
             console.print(table)
@@ -76,14 +79,22 @@ def _(summary: AuditSummary) -> None:
     if summary.rubrics is not None:
         asked_alone = not (summary.judges or summary.pairs or summary.why)
         print_rubrics(summary.rubrics, summary.audit, domains="all" if asked_alone else "none")
+    _print_missing(summary)
+
+
+def _print_missing(summary: AuditSummary) -> None:
+    """Why sections are missing, each reason once."""
+    missing: dict[str, list[str]] = {}
     for name, reason in without_other_forms(summary).items():
         if reason not in {SEVERAL.why, SEVERAL_AGENTS.why} and not (name in DETAILS and is_whole(summary)):
-            console.print(Text(f"{name}: {reason}", style="dim"))
+            missing.setdefault(reason, []).append(name)
+    for reason, names in missing.items():
+        console.print(Text(f"{', '.join(names)}: {reason}", style="dim"))
 
 
 def _print_agents(summary: AuditSummary) -> None:
     if summary.agents:
-        print_agents(summary.agents, "Agents: tasks done (95 % intervals in brackets)")
+        print_agents(summary.agents, word("Agents: tasks done (95 % intervals in brackets)"))
     hats = summary.pass_hat_k_by_agent or {}
     # pass^1 alone is the share of tasks done again.
     if hats and (not summary.agents or any(len(found) > 1 for found in hats.values())):
@@ -93,14 +104,15 @@ def _print_agents(summary: AuditSummary) -> None:
 def _comparisons(summary: AuditSummary, judges: Mapping[str, Sections]) -> Iterator[Table | Text]:
     """The judges side by side: on pairs, on satisfaction, on the ranking of agents; as a panel. Only what is there."""
     rows = {_label(label, sections): sections for label, sections in judges.items()}
-    named = f"Audit {summary.audit}"
+    named = word("Audit {audit}", audit=summary.audit)
     paired = {label: one for label, one in rows.items() if one.misselection or one.consistency}
     ranked = {label: _ranking_cells(one.ranking) for label, one in rows.items() if one.ranking}
     if paired:
-        yield from _paired(f"{named}: pairs (95 % intervals in brackets)", paired)
+        yield from _paired(word("Audit {audit}: pairs (95 % intervals in brackets)", audit=summary.audit), paired)
     yield from satisfaction_tables(named, rows)
     if ranked:
-        yield side_by_side(f"{named}: agent pairs ranked wrongly", RANKING_HEADINGS, ranked)
+        title = word("Audit {audit}: agent pairs ranked wrongly", audit=summary.audit)
+        yield side_by_side(title, RANKING_HEADINGS, ranked)
     if summary.panel:
         yield from panel_tables(summary.panel)
 
@@ -114,7 +126,13 @@ def _paired(title: str, judges: Mapping[str, Sections]) -> Iterator[Table | Text
     asked = [any(one.misselection for one in judges.values())] * 2
     asked += [any(one.consistency for one in judges.values())] * 3
     rows = {label: [*compress(_pair_cells(one), asked)] for label, one in judges.items()}
-    yield side_by_side(title, [*compress(PAIR_HEADINGS, asked)], rows)
+    headings = [*compress(PAIR_HEADINGS, asked)]
+    folded = {label: [cell.replace(" [", "\n[") for cell in row] for label, row in rows.items()}
+    narrow = [heading.replace(", ", ",\n").replace("/", "/\n") for heading in headings]
+    layouts = [
+        Layout(narrow[:n], {label: row[:n] for label, row in folded.items()}) for n in range(len(headings), 1, -1)
+    ]
+    yield side_by_side(title, *first_that_fits(Layout(headings, rows), *layouts))
     if any(one.consistency and constant_answer(one.consistency) for one in judges.values()):
         yield Text("* of a constant answer, not a skill", style="dim")
 
@@ -124,14 +142,10 @@ def _pair_cells(sections: Sections) -> Sequence[str]:
     return (
         short(wrong),
         of_decided(wrong.decided) if wrong else "–",
-        shorter(steady.intervals["flip_rate"]) if steady else "–",
-        _accuracy(steady) if steady else "–",
-        percent(steady.letter_a_share) if steady else "–",
+        short(steady.intervals["flip_rate"]) if steady else "–",
+        f"{short(steady.intervals['accuracy'])}{' *' if constant_answer(steady) else ''}" if steady else "–",
+        short(steady.intervals["letter_a_share"]) if steady else "–",
     )
-
-
-def _accuracy(found: ConsistencySection) -> str:
-    return f"{percent(found.accuracy)}{' *' if constant_answer(found) else ''}"
 
 
 def _ranking_cells(found: RankingSection) -> Sequence[str]:
@@ -150,7 +164,7 @@ def _sections_table(title: str, lines: Sequence[tuple[str, str]]) -> Table:
     table.add_column("what", overflow="fold")
     table.add_column("value", overflow="fold")
     for name, value in lines:
-        table.add_row(Text(name), Text(value))
+        table.add_row(Text(word(name)), Text(value))
     return table
 
 
@@ -262,9 +276,9 @@ def _pass_hat_table(found: Mapping[str, Mapping[str, float]]) -> Table:
 
 
 def _buckets_table(buckets: tuple[Bucket, ...]) -> Table:
-    table = Table(title="Misselected by gap, per single call", title_justify="left")
+    table = Table(title=word("Misselected by gap, per single call"), title_justify="left")
     for heading in ("gap", "bucket", "range", "pairs", "decidable", "misselected"):
-        table.add_column(heading)
+        table.add_column(word(heading))
     for one in buckets:
         gap = "judge_score (circular)" if one.gap == "judge_score" else one.gap
         table.add_row(gap, one.bucket, one.range, str(one.n), str(one.decidable), estimate(one.misselection))
@@ -274,7 +288,7 @@ def _buckets_table(buckets: tuple[Bucket, ...]) -> Table:
 @print_result.register
 def _(result: ImportResult) -> None:
     if result.preview is not None:
-        print(json_text(result.preview))
+        print_previews(result.preview)
     for file in result.files:
         added = ", ".join(f"{number} {table}" for table, number in file.added.items() if number) or "nothing new"
         left_out = f"; {file.left_out} left out" if file.left_out else ""

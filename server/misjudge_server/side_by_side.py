@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from misjudge_server.console import console, shorter
+from misjudge_server.words import word
 from misjudge_storage.types import Form
 from misjudge_tools.summary.values import AgentOutcome
 
@@ -54,6 +55,8 @@ def side_by_side(
     label_width: int = LABEL_WIDTH,
 ) -> Table:
     """A row for each judge, or where the terminal is too narrow for that a row for each number of each."""
+    headings = [word(heading) for heading in headings]
+    first = word(first)
     table = Table(title=title, title_justify="left")
     if not _fits(headings, rows, label_width):
         for heading in (first, "", ""):
@@ -78,7 +81,7 @@ def _listed(rows: Rows) -> Sequence[Row]:
 
 def _fits(headings: Sequence[str], rows: Rows, label_width: int) -> bool:
     """Whether the terminal takes a column for each heading, without a line of theirs being folded."""
-    columns = zip(headings, *(row.cells for row in _listed(rows)), strict=True)
+    columns = zip(map(word, headings), *(row.cells for row in _listed(rows)), strict=True)
     widths = [max(cell_len(line) for cell in column for line in cell.split("\n")) for column in columns]
     return sum(widths) + _label_width(rows, label_width) + 3 * len(headings) + 4 <= console.width
 

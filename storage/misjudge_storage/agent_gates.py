@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
 from sqlalchemy import Connection, text
 
-from misjudge_storage.reduced_audit import REDUCED
-from misjudge_storage.reduced_episodes import ACTORS, EPISODES, TASKS
+from misjudge_storage.reduced_episodes import AGENTS, OUTCOMES, hold_outcomes
+from misjudge_storage.row_chunks import NOTHING, Chunk, Ints, ReducedFacts, fetched, judge_of, task_of
+from misjudge_storage.task_cells import Cells, GroupedSums, WholeUnits, summed
 
 
 class AgentGate(NamedTuple):
@@ -52,40 +54,73 @@ def scored_agents(connection: Connection, audit_id: str) -> list[AgentGate]:
     )
 
 
-def winning_agents(reduced: Connection, audit_id: str) -> list[AgentGate]:
-    """Agents by judge: the share of decided pairs won as gate, from the reduced audit.
+_REWARDED = f"""
+    SELECT o.task_no, g.agent_no, o.reward, o.rewarded FROM {AGENTS} g CROSS JOIN {OUTCOMES} o
+    WHERE o.agent_no = g.agent_no AND o.rewarded > 0 AND o.task_no BETWEEN {{first}} AND {{last}}
+"""
 
-    The reward is that of all its episodes on the tasks of these pairs, of those whose reward or success is known.
+
+class WinCounting:
+    """Counts the decided pairs that agents won. The reward of an agent is that of all its episodes on the tasks of
+    these pairs, of those whose reward or success is known.
     """
-    sides = " UNION ALL ".join(
-        f"""
-        SELECT judge_id, task_id, {agent} AS agent, SUM(CASE WHEN pref = '{side}' THEN 1.0 ELSE 0.0 END) AS gate,
-            COUNT(*) AS n
-        FROM {REDUCED} WHERE pref IN ('A', 'B') GROUP BY judge_id, task_id, {agent}
-        """
-        for side, agent in (("A", "agent_a"), ("B", "agent_b"))
-    )
-    return _agents(
-        reduced,
-        audit_id,
-        f"""
-        sides AS ({sides}),
-        won AS (
-            SELECT judge_id, task_id, agent, SUM(gate) AS gate, SUM(n) AS n FROM sides GROUP BY judge_id, task_id, agent
-        ),
-        rewarded AS (
-            SELECT t.task_id, a.agent, SUM(1.0 * COALESCE(e.reward, e.success)) AS reward, COUNT(*) AS episodes,
-                MIN(a.base_model) AS base_model
-            FROM {EPISODES} e JOIN {TASKS} t ON t.task_no = e.task_no JOIN {ACTORS} a ON a.actor_no = e.actor_no
-            WHERE COALESCE(e.reward, e.success) IS NOT NULL
-            GROUP BY t.task_id, a.agent
-        ),
-        by_task AS (
-            SELECT w.judge_id, w.agent, w.task_id, r.reward, r.episodes, w.gate, w.n, r.base_model
-            FROM won w JOIN rewarded r ON r.task_id = w.task_id AND r.agent = w.agent
-        )
-        """,
-    )
+
+    def __init__(self, connection: Connection, facts: ReducedFacts) -> None:
+        self._connection = connection
+        self._facts = facts
+        self._agents = facts.of_actors("agent")
+        self._picked = facts.of_kinds([f"CASE WHEN pref = '{side}' THEN 1 ELSE 0 END" for side in "AB"])
+        self._won = WholeUnits(2)
+        self._found = GroupedSums()
+        hold_outcomes(connection)
+
+    def add(self, chunk: Chunk, last: int) -> None:
+        a, b = (picked[chunk.kind] for picked in self._picked)
+        decided = a + b > 0
+        sides = [np.where(decided, self._agents.of[actor], NOTHING) for actor in (chunk.actor_a, chunk.actor_b)]
+        both = [np.concatenate(two) for two in ((chunk.unit, chunk.unit), sides, (a, b))]
+        cells = self._won.add(both[0], both[1], [both[2], np.ones_like(both[2])], last)
+        if len(cells.unit):
+            self._add_cells(cells)
+
+    def _add_cells(self, cells: Cells) -> None:
+        rewarded = self._rewarded(task_of(cells.unit))
+        task_and_agent = _in_one(task_of(cells.unit), cells.key)
+        place = np.searchsorted(_in_one(rewarded.unit, rewarded.key), task_and_agent)
+        known = np.isin(task_and_agent, _in_one(rewarded.unit, rewarded.key))
+        reward, episodes = rewarded.sums[:, place[known]]
+        won, pairs = cells.sums[:, known]
+        share = won / pairs
+        judges = judge_of(cells.unit[known])
+        columns = [reward, episodes, won, pairs, np.ones_like(share), share, share * share]
+        self._found.add([judges, cells.key[known]], columns)
+
+    def _rewarded(self, tasks: Ints) -> Cells:
+        """Rewards by task and agent, and episodes."""
+        query = _REWARDED.format(first=int(tasks.min()), last=int(tasks.max()))
+        found = [np.zeros((4, 0)), *fetched(self._connection, query)]
+        task, agent, reward, episodes = np.concatenate(found, axis=1)
+        return summed(task.astype(np.int64), self._agents.of[agent.astype(np.int64)], [reward, episodes])
+
+    def agents(self, audit_id: str) -> list[AgentGate]:
+        """Agents by judge: the share of decided pairs won as gate."""
+        models = {one.agent: one.base_model for one in self._connection.execute(text(f"SELECT * FROM {AGENTS} g"))}
+        ranks = _order_ranks(self._connection, audit_id)
+        found = []
+        for (judge, agent), totals in self._found.groups.items():
+            judge_id, name = self._facts.judges[judge], self._agents.names[agent]
+            if judge_id is not None:
+                reward, episodes, won, pairs, tasks, total, squares = totals.tolist()
+                gate = AgentGate(
+                    judge_id, name, reward / episodes, won / pairs, models[name], int(tasks), total, squares,
+                    ranks.get(name),
+                )  # fmt: skip
+                found.append(gate)
+        return sorted(found, key=lambda gate: (gate.judge_id, gate.agent))
+
+
+def _in_one(task: Ints, agent: Ints) -> Ints:
+    return task * (1 << 32) + agent
 
 
 def _agents(connection: Connection, audit_id: str, by_task: str) -> list[AgentGate]:

@@ -6,22 +6,27 @@ their latest label, of judges what their verdict decides. The rest groups it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Literal, NamedTuple
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, NamedTuple
 
+import numpy as np
 from sqlalchemy import Connection, bindparam, text
 
-from misjudge_storage.summary_records import REDUCED
-from misjudge_storage.task_moments import Moments, moment_columns, read_moments, width
+from misjudge_storage.couple_sums import CoupleSums, Two
+from misjudge_storage.reduced_audit import REDUCED
+from misjudge_storage.row_chunks import NOTHING, Ints
+from misjudge_storage.summary_values import LabellerKind
+from misjudge_storage.task_moments import Moments, moment_columns, read_moments
 
 LABELS = "audit_labels"
 SAID = ("A", "B", "tie")
 """The labels by their numbers in the table."""
-LabellerKind = Literal["human", "label", "judge"]
 _PLACES: Mapping[int, LabellerKind] = {0: "human", 1: "label", 2: "judge", 3: "judge"}
 """People come first in a couple, then data sets, then judges; 3 are judges that are not counted among all."""
-_CELLS = tuple(f"cell_{first}{second}" for first in range(3) for second in range(3))
-_WRONG = ("both_wrong", "first_wrong", "second_wrong", "none_wrong")
 _NOMINAL = ("agreed", "said_0", "said_1", "said_2")
 _SCORED = ("within", "n", "s", "q")
 
@@ -34,15 +39,47 @@ class Labeller(NamedTuple):
     counted: bool
 
 
-class CoupleCounts(NamedTuple):
-    """Two labellers on the pairs that both labelled, by task: how often each two labels (the first one's down the rows,
-    as in `SAID`), and of decidable pairs that both decided, who was wrong: both, the first or second only, none.
-    """
+class Couple(NamedTuple):
+    """Two labellers; people come first, then data sets, then judges."""
 
     first: Labeller
     second: Labeller
-    cells: Moments
-    wrong: Moments
+
+
+class Couples:
+    """What two of some labellers said of the same pairs, by task."""
+
+    def __init__(self, among: Sequence[Labeller], said: CoupleSums, right: CoupleSums) -> None:
+        self._numbers = {one: number for number, one in enumerate(among)}
+        self._said, self._right = said, right
+        self.labelled, self.decided = (
+            [Couple(among[two.first], among[two.second]) for two in sums.with_any()] for sums in (said, right)
+        )
+        """The couples that labelled pairs in common, and those of judges that both decided a decidable pair."""
+        self._labelled_with, self._decided_with = (_by_judge(some) for some in (self.labelled, self.decided))
+
+    def labelled_with(self, judge: str) -> Sequence[Couple]:
+        """Those of `labelled` that this judge is one of."""
+        return self._labelled_with.get(judge, [])
+
+    def decided_with(self, judge: str) -> Sequence[Couple]:
+        """Those of `decided` that this judge is one of."""
+        return self._decided_with.get(judge, [])
+
+    def table(self, couple: Couple) -> Sequence[float]:
+        """How often each two labels were given, the first one's down the rows, as in `SAID`."""
+        return self._said.totals(self._of(couple))
+
+    def cells(self, couple: Couple) -> Moments:
+        """The moments of `table`."""
+        return self._said.moments(self._of(couple))
+
+    def wrong(self, couple: Couple) -> Moments:
+        """Of the decidable pairs that both decided, who was wrong: both, the first or second only, none."""
+        return self._right.moments(self._of(couple))
+
+    def _of(self, couple: Couple) -> Two:
+        return Two(*(self._numbers[one] for one in couple))
 
 
 class GroupLabels(NamedTuple):
@@ -116,41 +153,77 @@ def labels_in_use(connection: Connection) -> int:
     return int(connection.execute(text(f"SELECT COUNT(DISTINCT said) FROM {LABELS}")).scalar_one())
 
 
-def couples(connection: Connection, judge: str | None = None, *, only_judges: bool = False) -> Sequence[CoupleCounts]:
-    """Every two labellers with pairs in common; `judge`: of those with this one, `only_judges`: of two judges."""
-    cells = ", ".join(
-        f"SUM(CASE WHEN a.said = {name[-2]} AND b.said = {name[-1]} THEN 1 ELSE 0 END) AS {name}" for name in _CELLS
-    )
-    wrong = ", ".join(
-        f"SUM(CASE WHEN a.wrong = {a} AND b.wrong = {b} THEN 1 ELSE 0 END) AS {name}"
-        for name, (a, b) in zip(_WRONG, ((1, 1), (1, 0), (0, 1), (0, 0)), strict=True)
-    )
-    both = f"{' + '.join(_WRONG)} > 0"
-    which = "a.place >= 2" if only_judges else "1 = 1"
-    if judge is not None:
-        which += " AND ((a.place >= 2 AND a.labeller = :judge) OR (b.place >= 2 AND b.labeller = :judge))"
-    query = f"""
-        WITH by_task AS (
-            SELECT a.place AS first_place, a.labeller AS first, b.place AS second_place, b.labeller AS second,
-                {cells}, {wrong}
-            FROM {LABELS} a JOIN {LABELS} b ON b.pair_id = a.pair_id
-                AND (a.place < b.place OR (a.place = b.place AND a.labeller < b.labeller))
-            WHERE {which}
-            GROUP BY a.place, a.labeller, b.place, b.labeller, a.task_id
-        )
-        SELECT first_place, first, second_place, second, {moment_columns(_CELLS)}, {moment_columns(_WRONG, both)}
-        FROM by_task GROUP BY first_place, first, second_place, second ORDER BY 1, 2, 3, 4
+def _by_judge(couples: Sequence[Couple]) -> dict[str, list[Couple]]:
+    found: defaultdict[str, list[Couple]] = defaultdict(list)
+    for couple in couples:
+        for name in {one.name for one in couple if one.kind == "judge"}:
+            found[name].append(couple)
+    return dict(found)
+
+
+def couples(connection: Connection, *, only_judges: bool = False) -> Couples:
+    """Every two labellers, or every two judges."""
+    among = [one for one in labellers(connection) if one.kind == "judge" or not only_judges]
+    return _couples(connection, among, None, "place >= 2" if only_judges else "1 = 1")
+
+
+def couples_with(connection: Connection, judge: Labeller) -> Couples:
+    """The couples of this judge with any other labeller."""
+    among = labellers(connection)
+    of_mine = f"pair_id IN (SELECT pair_id FROM {LABELS} WHERE place >= 2 AND labeller = :judge)"
+    return _couples(connection, among, among.index(judge), of_mine, judge=judge.name)
+
+
+def _couples(
+    connection: Connection, among: Sequence[Labeller], only: int | None, which: str, **given: object
+) -> Couples:
+    said, right = CoupleSums(len(among), len(SAID), only), CoupleSums(len(among), 2, only)
+    query = f"SELECT task_id, pair_id, place, labeller, said, wrong FROM {LABELS} WHERE {which} ORDER BY 1, 2"
+    # By a cursor of the server's on Postgres, so that no client holds all of them.
+    rows = connection.execute(text(query).execution_options(yield_per=_ROWS_AT_A_TIME), given)
+    for block in _blocks(rows, {one: number for number, one in enumerate(among)}):
+        said.add(block.task, block.said)
+        right.add(block.task, block.right)
+    return Couples(among, said, right)
+
+
+_ROWS_AT_A_TIME = 1 << 14
+_LABELS_AT_A_TIME = 1 << 18
+
+
+class _Block(NamedTuple):
+    """Pairs of whole tasks: the number of the task of each, and by labeller and pair the label and whether it is right
+    (1) or wrong (0), or NOTHING.
     """
-    given = {} if judge is None else {"judge": judge}
-    return [
-        CoupleCounts(
-            _labeller(row[0], row[1]),
-            _labeller(row[2], row[3]),
-            read_moments(row[4:], len(_CELLS)),
-            read_moments(row[4 + width(len(_CELLS)) :], len(_WRONG)),
-        )
-        for row in connection.execute(text(query), given)
-    ]
+
+    task: Ints
+    said: Ints
+    right: Ints
+
+
+def _blocks(rows: Iterable[Sequence[Any]], numbers: Mapping[Labeller, int]) -> Iterator[_Block]:
+    """The labels in order of tasks and pairs, some at a time."""
+    tasks: list[int] = []
+    found: list[tuple[int, int, int, int]] = []
+    for number, (_, of_task) in enumerate(groupby(rows, itemgetter(0))):
+        for _, of_pair in groupby(of_task, itemgetter(1)):
+            found.extend(
+                (numbers[_labeller(place, name)], len(tasks), said, NOTHING if wrong is None else 1 - wrong)
+                for _, _, place, name, said, wrong in of_pair
+            )
+            tasks.append(number)
+        if len(tasks) * len(numbers) >= _LABELS_AT_A_TIME:
+            yield _block(tasks, found, len(numbers))
+            tasks, found = [], []
+    if tasks:
+        yield _block(tasks, found, len(numbers))
+
+
+def _block(tasks: Sequence[int], labels: Sequence[tuple[int, int, int, int]], labellers: int) -> _Block:
+    who, pair, *values = np.array(labels, dtype=np.int64).T
+    said, right = np.full((2, labellers, len(tasks)), NOTHING, dtype=np.int64)
+    said[who, pair], right[who, pair] = values
+    return _Block(np.array(tasks, dtype=np.int64), said, right)
 
 
 def group_labels(connection: Connection) -> Sequence[GroupLabels]:
@@ -233,5 +306,6 @@ def _scored(connection: Connection, scores: str, audit_id: str, judge_ids: Seque
     return ScoredUnits(units, read_moments(row[1:], len(_SCORED)) if units else Moments(0, (), ()))
 
 
+@lru_cache(maxsize=1024)
 def _labeller(place: int, name: str) -> Labeller:
     return Labeller(_PLACES[place], name, place <= 2)

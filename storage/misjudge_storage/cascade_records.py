@@ -9,7 +9,7 @@ from sqlalchemy import Connection, func, select
 
 from misjudge_storage import tables
 from misjudge_storage.ingest import LOOKUP, insert_new
-from misjudge_storage.run_records import CELLS, RUNS, PlannedCell, RunRow, runs_under_way
+from misjudge_storage.run_records import CELLS, RUNS, PlannedCell, RunRow, planned_by, runs_under_way
 from misjudge_storage.types import Order, Preference
 
 VERDICTS = tables.table(tables.Verdict)
@@ -80,23 +80,13 @@ def judged_by(connection: Connection, audit_id: str, judge_ids: Sequence[str]) -
 
 def planned(connection: Connection, run_id: str, cell_ids: Sequence[str]) -> set[str]:
     """Which of these cells the run has."""
-    return _in_runs(connection, [run_id], cell_ids)
+    return planned_by(connection, [run_id], cell_ids)
 
 
-def of_other_runs(connection: Connection, run: RunRow, cell_ids: Sequence[str], *, older: bool = False) -> set[str]:
-    """Which of these cells another run under way has, or one under way that is older."""
-    under_way = runs_under_way(connection, run.audit_id)  # the latest first
-    if older and run.run_id in under_way:
-        under_way = under_way[under_way.index(run.run_id) :]
-    return _in_runs(connection, [run_id for run_id in under_way if run_id != run.run_id], cell_ids)
-
-
-def _in_runs(connection: Connection, run_ids: Sequence[str], cell_ids: Sequence[str]) -> set[str]:
-    found: set[str] = set()
-    for start in range(0, len(cell_ids) if run_ids else 0, LOOKUP):
-        some = CELLS.c.cell_id.in_(cell_ids[start : start + LOOKUP])
-        found.update(connection.scalars(select(CELLS.c.cell_id).where(CELLS.c.run_id.in_(run_ids), some)))
-    return found
+def of_other_runs(connection: Connection, run: RunRow, cell_ids: Sequence[str]) -> set[str]:
+    """Which of these cells another run under way has."""
+    others = [run_id for run_id in runs_under_way(connection, run.audit_id) if run_id != run.run_id]
+    return planned_by(connection, others, cell_ids)
 
 
 def add_cells(connection: Connection, run_id: str, cells: Sequence[PlannedCell]) -> int:

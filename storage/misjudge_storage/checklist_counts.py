@@ -34,7 +34,9 @@ def release_facts(connection: Connection, audit_id: str) -> ReleaseFacts:
         return tuple(int(value or 0) for value in connection.execute(text(query), {"audit": audit_id}).one())
 
     tasks = row("SELECT COUNT(*), COUNT(NULLIF(success_criteria, '')) FROM tasks WHERE audit_id = :audit")
-    verdicts = row("SELECT COUNT(*), COUNT(log_id) FROM verdicts WHERE audit_id = :audit")
+    logged = row("SELECT EXISTS (SELECT 1 FROM judge_logs WHERE audit_id = :audit)")
+    with_log = "COUNT(log_id)" if logged[0] else "0"  # which no index has
+    verdicts = row(f"SELECT COUNT(*), {with_log} FROM verdicts WHERE audit_id = :audit")
     judges = row("""
         SELECT COUNT(*), COUNT(CASE WHEN model <> '' AND prompt_hash <> '' THEN 1 END) FROM judges j
         WHERE audit_id = :audit AND form NOT LIKE 'rubric_%' AND EXISTS (

@@ -8,6 +8,8 @@ from typing import Literal, NamedTuple
 from sqlalchemy import Connection, text
 
 from misjudge_storage.reduced_audit import REDUCED
+from misjudge_storage.row_chunks import Chunk, ReducedFacts, judge_of
+from misjudge_storage.task_cells import GroupedSums
 
 PairConflict = Literal["strict", "unsupported", "missed"]
 
@@ -72,31 +74,46 @@ class ConflictEpisode(NamedTuple):
     score: float
 
 
-def conflict_counts(connection: Connection) -> dict[str, ConflictCounts]:
-    """Judge id → its conflicts, of the reduced audit."""
-    sums = ", ".join(
-        f"SUM(CASE WHEN {kind} THEN 1 ELSE 0 END), SUM(CASE WHEN {_AMONG[name]} THEN 1 ELSE 0 END)"
-        for name, kind in _KINDS.items()
-    )
-    query = f"SELECT judge_id, {sums} FROM {REDUCED} WHERE judge_id IS NOT NULL GROUP BY judge_id"
-    found: dict[str, ConflictCounts] = {}
-    for judge_id, *numbers in connection.execute(text(query)):
-        pairs = zip(map(int, numbers[::2]), map(int, numbers[1::2]), strict=True)
-        found[judge_id] = {name: Found(k, n) for name, (k, n) in zip(_KINDS, pairs, strict=True)}
-    return found
+class ConflictCounting:
+    """Counts the conflicts of each judge."""
+
+    def __init__(self, facts: ReducedFacts) -> None:
+        self._facts = facts
+        conditions = [condition for kind in _KINDS for condition in (_KINDS[kind], _AMONG[kind])]
+        self._columns = facts.of_kinds([f"CASE WHEN {condition} THEN 1 ELSE 0 END" for condition in conditions])
+        self._found = GroupedSums()
+
+    def add(self, chunk: Chunk, last: int) -> None:
+        self._found.add([judge_of(chunk.unit)], [column[chunk.kind] for column in self._columns])
+
+    def conflicts(self) -> dict[str, ConflictCounts]:
+        """Judge id → its conflicts."""
+        found: dict[str, ConflictCounts] = {}
+        for (judge,), totals in self._found.groups.items():
+            judge_id = self._facts.judges[judge]
+            if judge_id is not None:
+                pairs = zip(map(int, totals[::2]), map(int, totals[1::2]), strict=True)
+                found[judge_id] = {name: Found(k, n) for name, (k, n) in zip(_KINDS, pairs, strict=True)}
+        return found
 
 
 def conflict_pairs(connection: Connection, judge_id: str, kind: PairConflict, most: int) -> Sequence[ConflictPair]:
     """The first of them: where both orders say the same before where one is a tie, the widest apart in the judge's own
-    scores first, near pairs before others, then by id.
+    scores first, near pairs before others.
+    """
+    # The names of a pair are looked up one by one: of the first pairs alone.
+    order = """
+        CASE status WHEN 'decided' THEN 0 WHEN 'weak' THEN 1 ELSE 2 END, both_orders DESC,
+        COALESCE(score_gap, -1) DESC, CASE ability_bucket WHEN 'near' THEN 0 ELSE 1 END, r.pair_no
     """
     query = f"""
+        WITH first AS (
+            SELECT r.segment_no, r.pair_no FROM {REDUCED} r WHERE judge_id = :judge AND {_KINDS[kind]}
+            ORDER BY {order} LIMIT :most
+        )
         SELECT pair_id, task_id, agent_a, agent_b, status, pref, gold, gold_source, score_a, score_b,
             reward_gap, ability_bucket
-        FROM {REDUCED} WHERE judge_id = :judge AND {_KINDS[kind]}
-        ORDER BY CASE status WHEN 'decided' THEN 0 WHEN 'weak' THEN 1 ELSE 2 END, both_orders DESC,
-            COALESCE(score_gap, -1) DESC, CASE ability_bucket WHEN 'near' THEN 0 ELSE 1 END, pair_id
-        LIMIT :most
+        FROM first f CROSS JOIN {REDUCED} r WHERE r.segment_no = f.segment_no AND r.pair_no = f.pair_no ORDER BY {order}
     """
     rows = connection.execute(text(query), {"judge": judge_id, "most": most}).mappings()
     return [ConflictPair(**row) for row in rows]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any, NamedTuple, TypeVar
 
@@ -83,7 +84,9 @@ def _group(row: Row[Any]) -> CallGroup:
 
 
 def _day(moment: object) -> str | None:
-    """The day of a time that SQLite gives as text and Postgres as a time."""
+    """The day (UTC) of a time that SQLite gives as text in UTC, and Postgres as a time in the session's zone."""
+    if isinstance(moment, datetime):
+        moment = moment.astimezone(UTC)
     return None if moment is None else str(moment)[:10]
 
 

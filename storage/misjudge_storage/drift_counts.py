@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, text
 
 from misjudge_storage.reduced_audit import JUDGES, LABELS, REDUCED, ROWS, SEGMENTS, reduce_audit
-from misjudge_storage.reduced_episodes import ACTORS, EPISODES, TASKS
+from misjudge_storage.reduced_episodes import ACTORS, EPISODES, OUTCOMES, TASKS
 from misjudge_storage.reduced_kinds import KINDS, PATTERNS
 from misjudge_storage.summary_values import Sums
 
@@ -161,8 +161,8 @@ def hold_baseline(connection: Connection, audit_id: str) -> None:
     of_all = f"SELECT judge_id, {columns} FROM {REDUCED} WHERE judge_id IS NOT NULL"
     connection.execute(text(f"CREATE TEMPORARY TABLE {BASELINE} AS {of_all}"))
     connection.execute(text(f"DROP VIEW {REDUCED}"))
-    for table in (KINDS, PATTERNS, SEGMENTS, ROWS, LABELS, JUDGES, EPISODES, ACTORS, TASKS):
-        connection.execute(text(f"DROP TABLE {table}"))
+    for table in (KINDS, PATTERNS, SEGMENTS, ROWS, LABELS, JUDGES, OUTCOMES, EPISODES, ACTORS, TASKS):
+        connection.execute(text(f"DROP TABLE IF EXISTS {table}"))
 
 
 _DECIDABLE = "gold IN ('A', 'B')"

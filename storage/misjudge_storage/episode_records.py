@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, text
 
-from misjudge_storage.reduced_episodes import ACTORS, EPISODES, hold_episodes
+from misjudge_storage.reduced_episodes import AGENTS, OUTCOMES, hold_episodes, hold_outcomes
 from misjudge_storage.summary_records import sums_of
 from misjudge_storage.summary_values import StatedTokens, Sums, TrialCount
 
@@ -54,6 +54,19 @@ def success_of(connection: Connection, trajectory_id: str) -> bool | None:
     return None if success is None else bool(success)
 
 
+def any_simulated(connection: Connection, audit_id: str) -> bool:
+    """Whether any episode of the audit is made up."""
+    query = text("SELECT EXISTS (SELECT 1 FROM trajectories WHERE audit_id = :audit AND simulated)")
+    return bool(connection.scalar(query, {"audit": audit_id}))
+
+
+def any_trouble(connection: Connection, audit_id: str) -> bool:
+    """Whether any episode of the audit ended in an error of its agent or of the simulated user."""
+    ends = "end_reason IN ('agent_error', 'user_sim_error')"
+    query = text(f"SELECT EXISTS (SELECT 1 FROM trajectories WHERE audit_id = :audit AND {ends})")
+    return bool(connection.scalar(query, {"audit": audit_id}))
+
+
 def agent_episodes(connection: Connection, audit_id: str) -> list[AgentEpisodes]:
     """The episodes of each agent of the audit, by its name."""
     success = _success(connection, audit_id)
@@ -75,15 +88,12 @@ def agent_episodes(connection: Connection, audit_id: str) -> list[AgentEpisodes]
 
 def _success(connection: Connection, audit_id: str) -> dict[str, Sums]:
     hold_episodes(connection, audit_id)
+    hold_outcomes(connection)
     query = text(f"""
-        WITH by_task AS (
-            SELECT a.agent, SUM(e.success) AS k_success, COUNT(*) AS n_success
-            FROM {EPISODES} e JOIN {ACTORS} a ON a.actor_no = e.actor_no
-            WHERE e.success IS NOT NULL GROUP BY a.agent, e.task_no
-        )
-        SELECT agent, {sums_of("success")} FROM by_task GROUP BY agent
+        SELECT g.agent, o.* FROM (SELECT agent_no, {sums_of("success")} FROM {OUTCOMES} GROUP BY agent_no) o
+        JOIN {AGENTS} g ON g.agent_no = o.agent_no
     """)
-    return {agent: Sums(*map(int, sums)) for agent, *sums in connection.execute(query)}
+    return {agent: Sums(*map(int, sums)) for agent, _, *sums in connection.execute(query)}
 
 
 def _ends(connection: Connection, audit_id: str) -> dict[str, _Ends]:
@@ -115,13 +125,12 @@ def _ordered(counted: Counter[str]) -> dict[str, int]:
 def trial_counts(connection: Connection, audit_id: str) -> list[TrialCount]:
     """Tasks by agent, number of numbered trials, and successes."""
     hold_episodes(connection, audit_id)
+    hold_outcomes(connection)
     query = f"""
-        WITH by_task AS (
-            SELECT a.agent, COUNT(*) AS trials, SUM(e.success) AS successes
-            FROM {EPISODES} e JOIN {ACTORS} a ON a.actor_no = e.actor_no
-            WHERE e.trial IS NOT NULL AND e.success IS NOT NULL GROUP BY a.agent, e.task_no
-        )
-        SELECT agent, trials, successes, COUNT(*) FROM by_task GROUP BY agent, trials, successes ORDER BY 1, 2, 3
+        SELECT g.agent, o.trials, o.successes, o.tasks FROM (
+            SELECT agent_no, trials, successes, COUNT(*) AS tasks FROM {OUTCOMES} WHERE trials > 0
+            GROUP BY agent_no, trials, successes
+        ) o JOIN {AGENTS} g ON g.agent_no = o.agent_no ORDER BY 1, 2, 3
     """
     return [TrialCount(*row) for row in connection.execute(text(query))]
 

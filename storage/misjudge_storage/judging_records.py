@@ -19,6 +19,7 @@ from misjudge_storage.leases import Lease, holds
 from misjudge_storage.planned_pairs import make_pairs
 from misjudge_storage.rows import Row
 from misjudge_storage.run_progress import stored_cells
+from misjudge_storage.run_records import PlannedCell
 from misjudge_storage.types import Message, Side, Task
 
 TASKS = tables.table(tables.Task)
@@ -144,13 +145,15 @@ class CellResult(NamedTuple):
 
 class Kept(NamedTuple):
     """What came of storing results: whether the lease was `held`, the trajectories, pairs and generated rubrics that
-    are now there, how many cells were `added` to the run, and which of its cells were `spared`.
+    are now there, how many cells were `added` to the run, which of its cells were `spared`, and which came `back` to it
+    after they had been.
     """
 
     held: bool
     subjects: frozenset[str] = frozenset()
     added: int = 0
     spared: frozenset[str] = frozenset()
+    back: tuple[PlannedCell, ...] = ()
 
 
 def read_audit(connection: Connection, name: str) -> AuditRow:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-from sqlalchemy import ColumnElement, Connection, and_, bindparam, not_, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Select, and_, bindparam, not_, or_, select, update
 
 from misjudge_storage import columns, tables
 from misjudge_storage.ingest import insert_new
@@ -23,6 +24,7 @@ LEASE_SECONDS = 30
 RENEW_SECONDS = 5
 
 RUNS = tables.table(tables.Run)
+AUDITS = tables.table(tables.Audit)
 # Made once, since it is looked up for every result. Locked for Postgres, where somebody else could claim the run
 # between this look and the commit; SQLite has one writer.
 _HOLDS = (
@@ -69,6 +71,31 @@ def claim(connection: Connection, run_id: str, owner: str) -> Lease | None:
     )
     epoch = connection.scalar(taken)
     return None if epoch is None else Lease(run_id, owner, epoch)
+
+
+def others_at_work(connection: Connection, lease: Lease) -> list[Lease]:
+    """Who works on other runs of the same audit. In the transaction of a claim: those who were there before it."""
+    audit_id = select(RUNS.c.audit_id).where(RUNS.c.run_id == lease.run_id).scalar_subquery()
+    # Postgres: of two claims at once, one has to see the other. SQLite has one writer.
+    connection.execute(select(AUDITS.c.audit_id).where(AUDITS.c.audit_id == audit_id).with_for_update(key_share=True))
+    others = select(RUNS).where(
+        RUNS.c.audit_id == audit_id, RUNS.c.run_id != lease.run_id, RUNS.c.lease_until.is_not(None)
+    )
+    return _live(connection, others)
+
+
+def still_at_work(connection: Connection, claims: Sequence[Lease]) -> list[str]:
+    """The runs of those of these claims that hold until now."""
+    mine = select(RUNS).where(RUNS.c.run_id.in_([claim.run_id for claim in claims]))
+    return [lease.run_id for lease in _live(connection, mine) if lease in claims] if claims else []
+
+
+def _live(connection: Connection, runs: Select[Any]) -> list[Lease]:
+    return [
+        Lease(row.run_id, row.owner, row.epoch)
+        for row in connection.execute(runs)
+        if is_live(row.owner_host, row.owner_pid, row.lease_until)
+    ]
 
 
 def renew(connection: Connection, lease: Lease) -> Renewal:

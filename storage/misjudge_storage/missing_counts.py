@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
-from sqlalchemy import Connection, text
-
-from misjudge_storage.reduced_audit import REDUCED
-from misjudge_storage.reduced_episodes import ACTORS
+from misjudge_storage.row_chunks import Chunk, ReducedFacts, judge_of
+from misjudge_storage.task_cells import GroupedSums
 
 _AB = "(ab_a + ab_b + ab_tie)"
 _BA = "(ba_a + ba_b + ba_tie)"
@@ -34,22 +31,40 @@ class MissingReplies(NamedTuple):
     gold_a: int
 
 
-def missing_replies(connection: Connection) -> Sequence[MissingReplies]:
-    """By judge and two agents, of the reduced audit."""
-    counted = ", ".join(
-        f"SUM(CASE WHEN both_orders = 1{lost} THEN 1 ELSE 0 END)"
-        for lost in ("", f" AND {_AB} = 0", f" AND {_BA} = 0", f" AND {_AB} = 0 AND {_BA} = 0")
-    )
-    names = ", ".join(MissingReplies._fields[3:])
-    query = f"""
-        WITH counted (judge_id, actor_a, actor_b, {names}) AS (
-        SELECT judge_id, actor_a, actor_b,
-            SUM(calls_a + calls_b + calls_tie + calls_unscored), SUM(calls_unscored), {counted},
-            SUM(decidable), SUM(CASE WHEN gold = 'A' THEN 1 ELSE 0 END)
-        FROM {REDUCED} WHERE judge_id IS NOT NULL GROUP BY judge_id, actor_a, actor_b
+def _of_both(lost: str = "") -> str:
+    return f"CASE WHEN both_orders = 1{lost} THEN 1 ELSE 0 END"
+
+
+_COLUMNS = (
+    "calls_a + calls_b + calls_tie + calls_unscored",
+    "calls_unscored",
+    _of_both(),
+    _of_both(f" AND {_AB} = 0"),
+    _of_both(f" AND {_BA} = 0"),
+    _of_both(f" AND {_AB} = 0 AND {_BA} = 0"),
+    "decidable",
+    "CASE WHEN gold = 'A' THEN 1 ELSE 0 END",
+)
+
+
+class MissingCounting:
+    """Counts replies by judge and the two agents of the pair."""
+
+    def __init__(self, facts: ReducedFacts) -> None:
+        self._facts = facts
+        self._columns = facts.of_kinds([f"COALESCE({column}, 0)" for column in _COLUMNS])
+        self._agents = facts.of_actors("agent")
+        self._found = GroupedSums()
+
+    def add(self, chunk: Chunk, last: int) -> None:
+        sides = [self._agents.of[actor] for actor in (chunk.actor_a, chunk.actor_b)]
+        self._found.add([judge_of(chunk.unit), *sides], [column[chunk.kind] for column in self._columns])
+
+    def replies(self) -> list[MissingReplies]:
+        """By judge and agents, in order of these."""
+        names = self._agents.names
+        return sorted(
+            MissingReplies(judge_id, names[a], names[b], *map(int, totals))
+            for (judge, a, b), totals in self._found.groups.items()
+            if (judge_id := self._facts.judges[judge]) is not None
         )
-        SELECT c.judge_id, a.agent, b.agent, {", ".join(f"SUM(c.{name})" for name in MissingReplies._fields[3:])}
-        FROM counted c JOIN {ACTORS} a ON a.actor_no = c.actor_a JOIN {ACTORS} b ON b.actor_no = c.actor_b
-        GROUP BY c.judge_id, a.agent, b.agent ORDER BY 1, 2, 3
-    """
-    return [MissingReplies(*row[:3], *map(int, row[3:])) for row in connection.execute(text(query))]

@@ -1,4 +1,4 @@
-"""How often a judge is wrong under rules for when to trust it, as GROUP BYs over the reduced audit.
+"""How often a judge is wrong under rules for when to trust it, in the pass over the reduced audit.
 
 Each rule goes by what production sees of a pair: calls, orders, repeats, the lead in scores. Never by gold.
 """
@@ -8,14 +8,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
 from sqlalchemy import Connection, text
 
-from misjudge_storage.reduced_audit import SEGMENTS
-from misjudge_storage.reduced_kinds import MEASURES, unpacked
-from misjudge_storage.summary_records import REDUCED, sums_of
+from misjudge_storage.reduced_audit import REDUCED, SEGMENTS
+from misjudge_storage.reduced_kinds import MEASURES
+from misjudge_storage.row_chunks import NOTHING, Chunk, ReducedFacts, judge_of
+from misjudge_storage.summary_records import sums_of
 from misjudge_storage.summary_values import Sums
+from misjudge_storage.task_cells import GroupedSums, WholeUnits, products
 
-_CLOSE = "0.000000001"
+_CLOSE = 0.000000001
 """Means of scores are compared with this tolerance, since 0.8 − 0.6 is a little more than 0.2 in floating point."""
 
 
@@ -63,72 +66,58 @@ _STEADY = """
         ELSE calls_a * calls_b + calls_a * calls_tie + calls_b * calls_tie END = 0
 """
 """No order was answered in two ways."""
-_TALLIES: Mapping[str, str] = {
-    "pairs": "1",
-    "calls": "calls",
-    "both_pairs": "both_orders",
-    "both_scored": "CASE WHEN both_orders = 1 AND reach IS NOT NULL THEN 1 ELSE 0 END",
-    "repeated_pairs": "repeated",
-    "repeated_calls": "repeated * calls",
-}
-_DECIDED = "p_wrong_pairs"
-"""The decided pair and whether it is wrong, packed in one number (see `reduced_kinds.PACKED`)."""
+_COLUMNS = (
+    *("decidable", _CALLS, "both_orders", f"CASE WHEN {_REPEATED} THEN 1 ELSE 0 END"),
+    *(f"CASE WHEN {_REPEATED} AND {_STEADY} THEN 1 ELSE 0 END", MEASURES["wrong_calls"][0], "calls_a + calls_b"),
+    *MEASURES["wrong_pairs"],
+)
 
 
-def policy_counts(connection: Connection, steps: Mapping[str, float], margins: int) -> dict[str, PolicyCounts]:
-    """Judge id → its counts, of all judges. `steps` are those of the judges whose scale is known, by judge id; leads of
-    one step to `margins` are counted, none where there are no steps.
-
-    After `summary_records.reduce_audit`.
+class PolicyCounting:
+    """Counts the decidable pairs of each judge by rule. `steps` are those of the judges whose scale is known, by judge
+    id; leads of one step to `margins` are counted, none where there are no steps.
     """
-    given = dict(one for n, (judge_id, step) in enumerate(steps.items()) for one in _named(n, judge_id, step))
-    cases = " ".join(f"WHEN judge_id = :judge{n} THEN score_gap / :step{n}" for n in range(len(steps)))
-    decided = {
-        "both_orders": "both_orders = 1",
-        "repeats": "steady = 1",
-        **(
-            {f"margin{n}": f"both_orders = 1 AND reach >= {n} - {_CLOSE}" for n in range(1, margins + 1)}
-            if steps
-            else {}
-        ),
-    }
-    named = ", ".join(f"SUM({tally}) AS c_{name}" for name, tally in _TALLIES.items())
-    packed = ", ".join(
-        f"CAST(SUM(CASE WHEN {held} THEN {_DECIDED} ELSE 0 END) AS BIGINT) AS {name}" for name, held in decided.items()
-    )
-    columns = ", ".join(f"{k} AS k_{name}, {n} AS n_{name}" for name in decided for k, n in [unpacked(name)])
-    tallies = ", ".join(f"c_{name}" for name in _TALLIES)
-    query = f"""
-        WITH said AS (
-            SELECT judge_id, task_id, both_orders, calls_a + calls_b AS decided_calls, {_CALLS} AS calls,
-                {MEASURES["wrong_calls"][0]} AS wrong_calls, {_DECIDED},
-                CASE WHEN {_REPEATED} THEN 1 ELSE 0 END AS repeated,
-                CASE WHEN {_REPEATED} AND {_STEADY} THEN 1 ELSE 0 END AS steady,
-                {f"CASE {cases} END" if cases else "NULL"} AS reach
-            FROM {REDUCED} WHERE judge_id IS NOT NULL AND decidable = 1
-        ),
-        packed AS (
-            SELECT judge_id, task_id, {named}, {packed},
-                SUM(wrong_calls) AS k_one_call, SUM(decided_calls) AS n_one_call
-            FROM said GROUP BY judge_id, task_id
-        ),
-        by_task AS (SELECT judge_id, {tallies}, k_one_call, n_one_call, {columns} FROM packed)
-        SELECT judge_id, {", ".join(f"SUM(c_{name})" for name in _TALLIES)},
-            {", ".join(map(sums_of, ("one_call", *decided)))}
-        FROM by_task GROUP BY judge_id
-    """
-    return {row[0]: _counts([*map(int, row[1:])]) for row in connection.execute(text(query), given)}
+
+    def __init__(self, facts: ReducedFacts, steps: Mapping[str, float], margins: int) -> None:
+        self._facts = facts
+        self._columns = facts.of_kinds([f"COALESCE({column}, 0)" for column in _COLUMNS])
+        self._steps = np.array([steps.get(judge or "", np.nan) for judge in facts.judges])
+        self._margins = margins if steps else 0
+        self._units = WholeUnits(_PLAIN + 2 * (3 + self._margins))
+        self._found = GroupedSums()
+
+    def add(self, chunk: Chunk, last: int) -> None:
+        decidable, calls, both, repeated, steady, wrong_calls, decided_calls, wrong, decided = (
+            column[chunk.kind] for column in self._columns
+        )
+        reach = np.abs(chunk.score_lead) / self._steps[judge_of(chunk.unit)]
+        plain = [decidable, calls, both, both * ~np.isnan(reach), repeated, repeated * calls]
+        held = [both, steady, *(both * (reach >= n - _CLOSE) for n in range(1, self._margins + 1))]
+        pairs = [count * holds for holds in held for count in (wrong, decided)]
+        key = np.where(decidable > 0, 0, NOTHING)
+        cells = self._units.add(chunk.unit, key, [*plain, wrong_calls, decided_calls, *pairs], last)
+        summed = [*cells.sums[:_PLAIN]]
+        for place in range(_PLAIN, len(cells.sums), 2):
+            summed += products(*cells.sums[place : place + 2])
+        self._found.add([judge_of(cells.unit)], summed)
+
+    def policies(self) -> dict[str, PolicyCounts]:
+        """Judge id → its counts, of all judges with decidable pairs."""
+        return {
+            judge_id: _counts([int(total) for total in totals.tolist()])
+            for (judge,), totals in self._found.groups.items()
+            if (judge_id := self._facts.judges[judge]) is not None
+        }
 
 
-def _named(n: int, judge_id: str, step: float) -> Sequence[tuple[str, str | float]]:
-    return (f"judge{n}", judge_id), (f"step{n}", step)
+_PLAIN = len(PolicyCounts._fields) - 4
+"""Counts that are no sums over tasks."""
 
 
 def _counts(values: Sequence[int]) -> PolicyCounts:
-    first = len(_TALLIES)
-    one_call, both, repeats, *margins = [Sums(*values[n : n + 6]) for n in range(first, len(values), 6)]
-    tallies = dict(zip(_TALLIES, values, strict=False))
-    return PolicyCounts(**tallies, one_call=one_call, both_orders=both, repeats=repeats, margins=margins)
+    one_call, both, repeats, *margins = [Sums(*values[n : n + 6]) for n in range(_PLAIN, len(values), 6)]
+    plain = dict(zip(PolicyCounts._fields, values[:_PLAIN], strict=False))
+    return PolicyCounts(**plain, one_call=one_call, both_orders=both, repeats=repeats, margins=margins)
 
 
 def cascade_of_two(connection: Connection, first: str, second: str, margin: float | None) -> StoredCascade:

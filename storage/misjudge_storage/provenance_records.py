@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, text
 
-from misjudge_storage import run_progress, run_records
+from misjudge_storage import run_progress, run_records, stopping_records
 from misjudge_storage.summary_records import ASKED_AGAIN
 from misjudge_storage.summary_values import Provenance, UnfinishedRun
 
@@ -93,17 +93,15 @@ _UNSCORED = f"""
 
 def unfinished_runs(connection: Connection, audit_id: str) -> list[UnfinishedRun]:
     """Runs of the audit that ended before their plan was done, the latest first; not those that wait or go on, nor
-    those whose request a later run has done, as one that may stop early does without all of their cells.
+    those of which nothing is left that is needed.
     """
-    runs = run_records.list_runs(connection, audit_id)
-    ended = [
-        run
-        for place, run in enumerate(runs)
-        if run.state not in {"queued", "running"}
-        and not any(later.state == "done" and later.request_json == run.request_json for later in runs[:place])
-    ]
     found = [
         UnfinishedRun(run.run_id, run.state, run.reason, *run_progress.progress(connection, run.run_id))
-        for run in ended
+        for run in run_records.list_runs(connection, audit_id)
+        if run.state not in {"queued", "running"}
     ]
-    return [run for run in found if run.done < run.total]
+    return [
+        run
+        for run in found
+        if run.done < run.total and run.total - run.done > len(stopping_records.needless_by_now(connection, run.run_id))
+    ]

@@ -86,16 +86,19 @@ class Held(NamedTuple):
 
 def word_counts(connection: Connection, audit_id: str, pairs: str) -> dict[str, dict[str, Held]]:
     """Judge id → group → its counts, of replies on the pairs in this temporary table that name a side or a tie."""
+    types = "judge_id VARCHAR, task_id VARCHAR, decidable INTEGER, wrong INTEGER, said TEXT"
+    connection.execute(text(f"CREATE TEMPORARY TABLE {REASONS} ({types})"))
     connection.execute(
         text(f"""
-        CREATE TEMPORARY TABLE {REASONS} AS
+        INSERT INTO {REASONS} (judge_id, task_id, decidable, wrong, said)
         SELECT b.judge_id, b.task_id, b.decidable,
-            CASE WHEN b.decidable = 1 AND v.winner <> 'tie' AND v.winner <> b.gold THEN 1 ELSE 0 END AS wrong,
-            LOWER(SUBSTR(v.reasons, 1, {MOST_CHARACTERS})) AS said
+            CASE WHEN b.decidable = 1 AND v.winner <> 'tie' AND v.winner <> b.gold THEN 1 ELSE 0 END,
+            LOWER(SUBSTR(v.reasons, 1, {MOST_CHARACTERS}))
         FROM {pairs} b CROSS JOIN verdicts v
-        WHERE v.audit_id = '{audit_id}' AND v.pair_id = b.pair_id AND v.judge_id = b.judge_id
+        WHERE v.audit_id = :audit AND v.pair_id = b.pair_id AND v.judge_id = b.judge_id
             AND b.place < {MOST_READ} AND v.winner IS NOT NULL AND v.reasons <> ''
-        """)
+        """),
+        {"audit": audit_id},
     )
     found = {}
     for judge_id, *columns in connection.execute(text(_query())):

@@ -12,8 +12,7 @@ from sqlalchemy import Connection, text
 
 from misjudge_storage import reduced_kinds as kinds
 from misjudge_storage.errors import InvalidInput
-from misjudge_storage.gap_tallies import SHIFTS, shift
-from misjudge_storage.reduced_episodes import ACTORS, CLUSTERED, EPISODES, KEYED, NUMBERED, TASKS, hold_episodes
+from misjudge_storage.reduced_episodes import ACTORS, CLUSTERED, EPISODES, KEYED, TASKS, hold_episodes
 
 REDUCED = "audit_summary"
 JUDGES = "audit_judges"
@@ -25,9 +24,9 @@ SEGMENTS = "audit_segments"
 _PAIR_KEY = {"sqlite": "p.rowid", "postgresql": "p.pair_id"}
 """What names a pair in a number where there is one: rows in its order lie together, which ids in no order do not."""
 _KEY_TYPE = {"sqlite": "INTEGER", "postgresql": "VARCHAR"}
-_PER_JUDGE = 1 << 32
-_BUCKETS = ("near", "wide")
-_PER_TASK = len(_BUCKETS) + 1
+PER_JUDGE = 1 << 32
+BUCKETS = ("near", "wide")
+PER_TASK = len(BUCKETS) + 1
 _NEAR_BELOW = 0.099999999
 
 
@@ -42,7 +41,6 @@ def reduce_audit(connection: Connection, audit_id: str) -> None:
     hold_episodes(connection, audit_id)
     _number_judges(connection, audit_id)
     _hold_labels(connection, audit_id)
-    _hold_calls(connection, audit_id)
     _hold_rows(connection, audit_id)
     _hold_segments(connection)
     _make_view(connection, audit_id)
@@ -79,63 +77,115 @@ def _hold_labels(connection: Connection, audit_id: str) -> None:
     )
 
 
-_SUMS = ", ".join(
-    f"COALESCE(SUM(CASE WHEN {shown} THEN {kinds.call(slot)} END), {kinds.ABSENT}) AS {slot}"
-    for slot, shown in {
-        "ab": "order_shown = 'AB' AND NOT reduced",
-        "ba": "order_shown = 'BA' AND NOT reduced",
-        "un": "order_shown IS NULL AND NOT reduced",
-        "bo": "reduced",
-    }.items()
-)
 _SLOTS = ", ".join(kinds.SLOTS)
+_OF_A_PAIR = """
+    SELECT pair_id, judge_id, {calls}, AVG(score_a) AS score_a, AVG(score_b) AS score_b FROM verdicts
+    WHERE audit_id = :audit AND pair_id IS NOT NULL GROUP BY pair_id, judge_id
+"""
+_SHORT = f"""
+    SELECT g.pair_id, j.judge_no, g.pattern_no, g.score_a, g.score_b
+    FROM ({_OF_A_PAIR.format(calls=f"{kinds.SHORT} AS pattern_no")}) g CROSS JOIN {JUDGES} j
+    WHERE j.judge_id = g.judge_id
+"""
+_LONG = f"""
+    SELECT c.pair_id, j.judge_no, n.pattern_no, c.score_a, c.score_b
+    FROM {CALLS} c CROSS JOIN {JUDGES} j CROSS JOIN {kinds.PATTERNS} n
+    WHERE j.judge_id = c.judge_id AND {" AND ".join(f"n.{slot} = c.{slot}" for slot in kinds.SLOTS)}
+"""
+_UNJUDGED = f"""
+    SELECT u.pair_id, 0 AS judge_no, {kinds.NO_CALLS} AS pattern_no, CAST(NULL AS FLOAT) AS score_a,
+        CAST(NULL AS FLOAT) AS score_b
+    FROM pairs u WHERE u.audit_id = :audit AND NOT EXISTS (
+        SELECT 1 FROM verdicts x WHERE x.audit_id = u.audit_id AND x.pair_id = u.pair_id
+    )
+"""
+
+
+def _hold_rows(connection: Connection, audit_id: str) -> None:
+    """Add up the calls by pair and judge, as an index has them in order. They are of few patterns, which have numbers
+    of their own where their orders are known and they are not many; else they are numbered.
+    """
+    _make_rows(connection)
+    _fill_rows(connection, audit_id, _SHORT)
+    if connection.scalar(text(f"SELECT EXISTS (SELECT 1 FROM {ROWS} WHERE pattern_no = {kinds.TOO_LONG})")):
+        connection.execute(text(f"DELETE FROM {ROWS}"))
+        _hold_calls(connection, audit_id)
+        kinds.number_patterns(connection, CALLS)
+        _fill_rows(connection, audit_id, _LONG)
+        connection.execute(text(f"DROP TABLE {CALLS}"))
+    else:
+        kinds.read_patterns(connection, ROWS)
+    if not _all_judged_by_one(connection, audit_id):
+        _fill_rows(connection, audit_id, _UNJUDGED)
+    kinds.make_kinds(connection, ROWS)
+
+
+def _make_rows(connection: Connection) -> None:
+    dialect = connection.dialect.name
+    connection.execute(
+        text(f"""
+        CREATE TEMPORARY TABLE {ROWS} (
+            segment_no BIGINT NOT NULL, pair_no {_KEY_TYPE[dialect]} NOT NULL, pattern_no BIGINT NOT NULL,
+            gold_no INTEGER NOT NULL, actor_a INTEGER NOT NULL, actor_b INTEGER NOT NULL, turns INTEGER,
+            reward_lead FLOAT, score_a FLOAT, score_b FLOAT, PRIMARY KEY (segment_no, pair_no)
+        ) {CLUSTERED[dialect]}
+        """)
+    )
+
+
+def _fill_rows(connection: Connection, audit_id: str, calls: str) -> None:
+    """Add a row for each of `calls`, which hold pair_id, judge_no, pattern_no and scores."""
+    labelled = connection.scalar(text(f"SELECT EXISTS (SELECT 1 FROM {LABELS})"))
+    said = ("l.human", "l.label") if labelled else ("0", "0")
+    lead = "(a.reward - b.reward)"
+    connection.execute(
+        text(f"""
+        INSERT INTO {ROWS} (
+            segment_no, pair_no, pattern_no, gold_no, actor_a, actor_b, turns, reward_lead, score_a, score_b
+        )
+        SELECT (v.judge_no * {PER_JUDGE} + a.task_no) * {PER_TASK} + {_BUCKET}, {_PAIR_KEY[connection.dialect.name]},
+            v.pattern_no, {kinds.gold_number("a.outcome", "b.outcome", lead, *said)}, a.actor_no, b.actor_no,
+            CASE WHEN b.turns > a.turns THEN b.turns ELSE COALESCE(a.turns, b.turns) END, {lead}, v.score_a, v.score_b
+        FROM ({calls}) v
+        CROSS JOIN pairs p
+        CROSS JOIN {EPISODES} a
+        CROSS JOIN {EPISODES} b
+        {f"LEFT JOIN {LABELS} l ON l.pair_id = p.pair_id" if labelled else ""}
+        WHERE p.audit_id = :audit AND p.pair_id = v.pair_id AND a.trajectory_id = p.trajectory_a
+            AND b.trajectory_id = p.trajectory_b
+        ORDER BY 1, 2
+        """),
+        {"audit": audit_id},
+    )
+
+
+def _all_judged_by_one(connection: Connection, audit_id: str) -> bool:
+    """Whether there is one judge, and it has judged every pair, as often: no other pair need be looked for."""
+    asked = connection.scalar(text(f"SELECT COUNT(*) FROM {JUDGES} WHERE judge_id IS NOT NULL"))
+    pairs = connection.scalar(text("SELECT COUNT(*) FROM pairs WHERE audit_id = :audit"), {"audit": audit_id})
+    return bool(asked == 1 and connection.scalar(text(f"SELECT COUNT(*) FROM {ROWS}")) == pairs)
 
 
 def _hold_calls(connection: Connection, audit_id: str) -> None:
-    """Add up the calls by pair and judge, as an index has them in order, and put the sums in the order of the pairs."""
-    dialect = connection.dialect.name
-    key = _PAIR_KEY[dialect]
     columns = ", ".join(f"{slot} BIGINT NOT NULL" for slot in kinds.SLOTS)
     connection.execute(
         text(f"""
         CREATE TEMPORARY TABLE {CALLS} (
-            pair_no {_KEY_TYPE[dialect]} NOT NULL, judge_no INTEGER NOT NULL, {columns}, calls INTEGER NOT NULL,
+            pair_id VARCHAR NOT NULL, judge_id VARCHAR NOT NULL, {columns}, calls INTEGER NOT NULL,
             score_a FLOAT, score_b FLOAT
         )
         """)
     )
-    given = {"audit": audit_id}
-    held = connection.execute(
-        text(f"""
-        INSERT INTO {CALLS} (pair_no, judge_no, {_SLOTS}, calls, score_a, score_b)
-        SELECT {key}, j.judge_no, {_SLOTS}, calls, score_a, score_b
-        FROM (
-            SELECT pair_id, judge_id, {_SUMS}, COUNT(*) AS calls, AVG(score_a) AS score_a, AVG(score_b) AS score_b
-            FROM verdicts WHERE audit_id = :audit AND pair_id IS NOT NULL GROUP BY pair_id, judge_id
-        ) v
-        CROSS JOIN {JUDGES} j
-        CROSS JOIN pairs p
-        WHERE j.judge_id = v.judge_id AND p.audit_id = :audit AND p.pair_id = v.pair_id
-        ORDER BY 2, 1
-        """),
-        given,
-    ).rowcount
-    _refuse_too_many(connection)
-    asked = connection.scalar(text(f"SELECT COUNT(*) FROM {JUDGES} WHERE judge_id IS NOT NULL"))
-    pairs = connection.scalar(text("SELECT COUNT(*) FROM pairs WHERE audit_id = :audit"), given)
-    if asked == 1 and held == pairs:
-        return
-    absent = ", ".join([str(kinds.ABSENT)] * len(kinds.SLOTS))
+    summed = ", ".join(f"COALESCE(SUM({kinds.call(slot)}), 0) AS {slot}" for slot in kinds.SLOTS)
+    names = f"pair_id, judge_id, {_SLOTS}, calls, score_a, score_b"
     connection.execute(
         text(f"""
-        INSERT INTO {CALLS} (pair_no, judge_no, {_SLOTS}, calls)
-        SELECT {key}, 0, {absent}, 0 FROM pairs p
-        WHERE p.audit_id = :audit AND NOT EXISTS (
-            SELECT 1 FROM verdicts v WHERE v.audit_id = p.audit_id AND v.pair_id = p.pair_id
-        )
+        INSERT INTO {CALLS} ({names})
+        SELECT {names} FROM ({_OF_A_PAIR.format(calls=f"{summed}, COUNT(*) AS calls")}) g
         """),
-        given,
+        {"audit": audit_id},
     )
+    _refuse_too_many(connection)
 
 
 def _refuse_too_many(connection: Connection) -> None:
@@ -145,45 +195,6 @@ def _refuse_too_many(connection: Connection) -> None:
             f"A judge was asked {most:,} times about one pair, and a summary adds up at most {kinds.MOST_CALLS:,} "
             "verdicts of a judge on a pair. Import fewer repeats of it."
         )
-
-
-def _hold_rows(connection: Connection, audit_id: str) -> None:
-    dialect = connection.dialect.name
-    kinds.make_patterns(connection, NUMBERED[dialect], CALLS)
-    connection.execute(
-        text(f"""
-        CREATE TEMPORARY TABLE {ROWS} (
-            segment_no BIGINT NOT NULL, pair_no {_KEY_TYPE[dialect]} NOT NULL, kind_no BIGINT NOT NULL,
-            score_shift INTEGER, reward_shift INTEGER, actor_a INTEGER NOT NULL, actor_b INTEGER NOT NULL,
-            turns INTEGER, reward_lead FLOAT, score_a FLOAT, score_b FLOAT, PRIMARY KEY (segment_no, pair_no)
-        ) {CLUSTERED[dialect]}
-        """)
-    )
-    labelled = connection.scalar(text(f"SELECT EXISTS (SELECT 1 FROM {LABELS})"))
-    said = ("l.human", "l.label") if labelled else ("0", "0")
-    kind = kinds.kind_number("n.pattern_no", "a.outcome", "b.outcome", "(a.reward - b.reward)", *said)
-    connection.execute(
-        text(f"""
-        INSERT INTO {ROWS} (
-            segment_no, pair_no, kind_no, {", ".join(SHIFTS)}, actor_a, actor_b, turns, reward_lead, score_a, score_b
-        )
-        SELECT (c.judge_no * {_PER_JUDGE} + a.task_no) * {_PER_TASK} + {_BUCKET}, c.pair_no, {kind},
-            {shift("(c.score_a - c.score_b)")}, {shift("(a.reward - b.reward)")}, a.actor_no, b.actor_no,
-            CASE WHEN b.turns > a.turns THEN b.turns ELSE COALESCE(a.turns, b.turns) END,
-            a.reward - b.reward, c.score_a, c.score_b
-        FROM {CALLS} c
-        CROSS JOIN pairs p
-        CROSS JOIN {EPISODES} a
-        CROSS JOIN {EPISODES} b
-        CROSS JOIN {kinds.PATTERNS} n
-        {f"LEFT JOIN {LABELS} l ON l.pair_id = p.pair_id" if labelled else ""}
-        WHERE {_PAIR_KEY[dialect]} = c.pair_no AND p.audit_id = :audit AND a.trajectory_id = p.trajectory_a
-            AND b.trajectory_id = p.trajectory_b AND {" AND ".join(f"n.{slot} = c.{slot}" for slot in kinds.SLOTS)}
-        """),
-        {"audit": audit_id},
-    )
-    connection.execute(text(f"DROP TABLE {CALLS}"))
-    kinds.make_kinds(connection, KEYED[dialect], ROWS)
 
 
 _BUCKET = f"""
@@ -207,10 +218,10 @@ def _hold_segments(connection: Connection) -> None:
         text(f"""
         INSERT INTO {SEGMENTS} (segment_no, judge_id, task_id, ability_bucket, subset, category, language)
         SELECT r.segment_no, j.judge_id, t.task_id,
-            CASE r.segment_no % {_PER_TASK} WHEN 1 THEN 'near' WHEN 2 THEN 'wide' END, t.subset, t.category, t.language
+            CASE r.segment_no % {PER_TASK} WHEN 1 THEN 'near' WHEN 2 THEN 'wide' END, t.subset, t.category, t.language
         FROM (SELECT DISTINCT segment_no FROM {ROWS}) r
-        JOIN {TASKS} t ON t.task_no = r.segment_no / {_PER_TASK} % {_PER_JUDGE}
-        JOIN {JUDGES} j ON j.judge_no = r.segment_no / {_PER_TASK} / {_PER_JUDGE}
+        JOIN {TASKS} t ON t.task_no = r.segment_no / {PER_TASK} % {PER_JUDGE}
+        JOIN {JUDGES} j ON j.judge_no = r.segment_no / {PER_TASK} / {PER_JUDGE}
         """)
     )
     for name, columns in {
@@ -222,7 +233,7 @@ def _hold_segments(connection: Connection) -> None:
 
 def _make_view(connection: Connection, audit_id: str) -> None:
     """What is held apart and seldom asked for is looked up by row: a join would cost every query, asked for or not."""
-    known = ", ".join(f"k.{name}" for name in (*kinds.COLUMNS, *kinds.PACKED))
+    known = ", ".join(f"k.{name}" for name in kinds.COLUMNS)
     of_audit = "p.audit_id = '{}'".format(audit_id.replace("'", "''"))
     key = _PAIR_KEY[connection.dialect.name]
     of_pair = ", ".join(
@@ -237,13 +248,13 @@ def _make_view(connection: Connection, audit_id: str) -> None:
     connection.execute(
         text(f"""
         CREATE TEMPORARY VIEW {REDUCED} AS
-        SELECT s.judge_id, s.task_id, s.ability_bucket, s.subset, s.category, s.language, r.pair_no, r.score_shift,
-            r.reward_shift, r.actor_a, r.actor_b, {of_pair}, {of_agents},
+        SELECT s.judge_id, s.task_id, s.ability_bucket, s.subset, s.category, s.language,
+            r.segment_no, r.pair_no, r.actor_a, r.actor_b, {of_pair}, {of_agents},
             r.turns, r.score_a, r.score_b, r.score_a - r.score_b AS score_lead, ABS(r.score_a - r.score_b) AS score_gap,
             r.reward_lead, ABS(r.reward_lead) AS reward_gap, {known}
         FROM {SEGMENTS} s
         CROSS JOIN {ROWS} r
         CROSS JOIN {kinds.KINDS} k
-        WHERE r.segment_no = s.segment_no AND k.kind_no = r.kind_no
+        WHERE r.segment_no = s.segment_no AND k.pattern_no = r.pattern_no AND k.gold_no = r.gold_no
         """)
     )

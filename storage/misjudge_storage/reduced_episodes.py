@@ -13,6 +13,9 @@ from misjudge_storage.reduced_kinds import OUTCOME
 EPISODES = "audit_episodes"
 ACTORS = "audit_actors"
 TASKS = "audit_tasks"
+OUTCOMES = "audit_outcomes"
+AGENTS = f"(SELECT MIN(actor_no) AS agent_no, agent, MIN(base_model) AS base_model FROM {ACTORS} GROUP BY agent)"
+"""The agents, whatever their base models; each has the number of one of its actors."""
 
 NUMBERED = {"sqlite": "INTEGER PRIMARY KEY", "postgresql": "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"}
 """A column that numbers the rows, by dialect."""
@@ -63,6 +66,35 @@ def hold_episodes(connection: Connection, audit_id: str) -> None:
     connection.execute(text(_TASKS), given)
     connection.execute(text(_ACTORS), given)
     connection.execute(text(_EPISODES), given)
+
+
+_KNOWN = "COALESCE(e.reward, e.success)"
+_COUNTED = {
+    "n_success": "COUNT(e.success)",
+    "k_success": "COALESCE(SUM(e.success), 0)",
+    "rewarded": f"COUNT({_KNOWN})",
+    "reward": f"COALESCE(SUM(1.0 * {_KNOWN}), 0)",
+    "trials": "COUNT(CASE WHEN e.trial IS NOT NULL THEN e.success END)",
+    "successes": "COALESCE(SUM(CASE WHEN e.trial IS NOT NULL THEN e.success END), 0)",
+}
+
+
+def hold_outcomes(connection: Connection) -> None:
+    """Add up the episodes by agent and task, once, after `hold_episodes`: `k_success` of `n_success` whose outcome is
+    known, `reward` (success where none is stated) of the `rewarded`, and `successes` of the numbered `trials`.
+    """
+    columns = ", ".join(f"{name} {'FLOAT' if name == 'reward' else 'INTEGER'} NOT NULL" for name in _COUNTED)
+    key = "agent_no BIGINT NOT NULL, task_no BIGINT NOT NULL"
+    table = f"CREATE TEMPORARY TABLE IF NOT EXISTS {OUTCOMES} ({key}, {columns}, PRIMARY KEY (agent_no, task_no))"
+    connection.execute(text(f"{table} {CLUSTERED[connection.dialect.name]}"))
+    connection.execute(
+        text(f"""
+        INSERT INTO {OUTCOMES} (agent_no, task_no, {", ".join(_COUNTED)})
+        SELECT g.agent_no, e.task_no, {", ".join(_COUNTED.values())}
+        FROM {EPISODES} e JOIN {ACTORS} a ON a.actor_no = e.actor_no JOIN {AGENTS} g ON g.agent = a.agent
+        WHERE NOT EXISTS (SELECT 1 FROM {OUTCOMES}) GROUP BY g.agent_no, e.task_no
+        """)
+    )
 
 
 _TASKS = f"""

@@ -1,7 +1,7 @@
 """What a pair of a reduced audit may be: few kinds, however many pairs there are.
 
-A kind is what the calls of one judge come to, and what gold says. Its number holds all that it follows from, so that
-the rules of the views `reduced_verdicts` and `pair_gold` are applied once a kind, and not once a pair.
+A kind is what the calls of one judge come to (a pattern), and what gold says. The two numbers of it hold all that it
+follows from, so that the rules of the views `reduced_verdicts` and `pair_gold` are applied once a kind, not a pair.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ KINDS = "audit_kinds"
 PATTERNS = "audit_patterns"
 SLOTS = ("ab", "ba", "un", "bo")
 """The orders of calls: AB, BA, one that the source does not name, and both, as reduced by the source."""
-ABSENT = -1
-"""In place of a slot's counts, where no call was made so."""
+NO_CALLS = 0
+"""The number of the pattern of a pair that nobody judged."""
 MOST_CALLS = 2047
 """Of one judge on one pair: a slot's counts are fields of one number, and a row for both orders counts as two."""
 
+_SLOTS = ", ".join(SLOTS)
 _BITS = {"ab": 15, "ba": 15, "un": 15, "bo": 12}
 _FIELDS = ("a", "b", "tie", "unscored", "weak")
 _OUTCOMES, _SIGNS, _LABELS = 15, 4, 5
@@ -34,21 +35,50 @@ def _unit(slot: str, field: str) -> int:
 
 
 def call(slot: str) -> str:
-    """What one verdict adds to its slot, as SQL on a row of `verdicts`."""
+    """What one verdict adds to a slot, as SQL on a row of `verdicts`: nothing where it is of another."""
     one = {field: _unit(slot, field) for field in (_FIELDS if slot == "bo" else _FIELDS[:4])}
     winner = f"CASE winner WHEN 'A' THEN {one['a']} WHEN 'B' THEN {one['b']} ELSE {one['tie']} END"
     if slot != "bo":
-        return f"CASE WHEN winner IS NULL THEN {one['unscored']} ELSE {winner} END"
+        return f"CASE WHEN {_SHOWN[slot]} AND NOT reduced THEN {_said(one)} END"
     return f"""
-        CASE status WHEN 'unscored' THEN {2 * one["unscored"]} WHEN 'inconsistent' THEN {one["a"] + one["b"]}
-            WHEN 'weak' THEN {winner} + {one["tie"] + one["weak"]} ELSE 2 * ({winner}) END
+        CASE WHEN NOT reduced THEN NULL
+            WHEN status = 'unscored' THEN {2 * one["unscored"]} WHEN status = 'inconsistent' THEN {one["a"] + one["b"]}
+            WHEN status = 'weak' THEN {winner} + {one["tie"] + one["weak"]} ELSE 2 * ({winner}) END
     """
 
 
-def kind_number(pattern: str, a: str, b: str, reward_lead: str, human: str, label: str) -> str:
-    """The number of a kind, as SQL: of a pattern, two outcomes (see `OUTCOME`), rewards and labels."""
+_SHOWN = {"ab": "order_shown = 'AB'", "ba": "order_shown = 'BA'", "un": "order_shown IS NULL"}
+
+
+def _said(one: Mapping[str, int]) -> str:
+    read = f"WHEN 'A' THEN {one['a']} WHEN 'B' THEN {one['b']} WHEN 'tie' THEN {one['tie']}"
+    return f"CASE winner {read} ELSE {one['unscored']} END"
+
+
+_SHORT_BITS = 6
+_MOST_SHORT = (1 << _SHORT_BITS) - 1
+_SHORT_PLACES = {(slot, field): 4 * s + f for s, slot in enumerate(("ab", "ba")) for f, field in enumerate(_FIELDS[:4])}
+TOO_LONG = -1
+"""In place of a pattern's short number, where it has none."""
+
+
+def _short(slot: str) -> str:
+    return _said({field: 1 << _SHORT_BITS * _SHORT_PLACES[slot, field] for field in _FIELDS[:4]})
+
+
+# An order that is not known makes the sum so large that no orders that are known could.
+_ALL_SHORT = f"SUM(CASE order_shown WHEN 'AB' THEN {_short('ab')} WHEN 'BA' THEN {_short('ba')} ELSE 1e300 END)"
+SHORT = f"""
+    CASE WHEN COUNT(*) > {_MOST_SHORT} OR {_ALL_SHORT} >= {1 << _SHORT_BITS * len(_SHORT_PLACES)} THEN {TOO_LONG}
+        ELSE CAST({_ALL_SHORT} AS BIGINT) END
+"""
+"""The number of the pattern of up to 63 calls in known orders, as SQL on rows of `verdicts`; else `TOO_LONG`."""
+
+
+def gold_number(a: str, b: str, reward_lead: str, human: str, label: str) -> str:
+    """What gold goes by as one number, as SQL: two outcomes (see `OUTCOME`), rewards and labels."""
     sign = f"CASE WHEN {reward_lead} > 0 THEN 1 WHEN {reward_lead} < 0 THEN 2 WHEN {reward_lead} = 0 THEN 3 ELSE 0 END"
-    number = f"(({pattern} * {_OUTCOMES} + {a}) * {_OUTCOMES} + {b}) * {_SIGNS} + {sign}"
+    number = f"({a} * {_OUTCOMES} + {b}) * {_SIGNS} + {sign}"
     return f"(({number}) * {_LABELS} + COALESCE({human}, 0)) * {_LABELS} + COALESCE({label}, 0)"
 
 
@@ -95,7 +125,7 @@ _TALLIES: Mapping[str, str] = {
     "weak": _when("status = 'weak'"),
 }
 TALLIES: Mapping[str, str] = {name: f"c_{name}" for name in _TALLIES}
-"""Field of `GroupCounts` → the column that counts it."""
+"""Field of `GroupCounts` → the column that counts it, in the order of the fields."""
 
 _PLAIN: Mapping[str, str] = {
     "gold": "VARCHAR",
@@ -113,66 +143,70 @@ _COUNTED: Mapping[str, str] = {
     **{f"{part}_{name}": said for name, two in _MEASURES.items() for part, said in zip("kn", two, strict=True)},
     **{TALLIES[name]: said for name, said in _TALLIES.items()},
 }
-_TWOS = [*TALLIES.values(), "0"]
-PACKED: Mapping[str, tuple[str, str]] = {
-    **{f"p_{name}": two for name, two in MEASURES.items()},
-    **{f"p_{n}": (_TWOS[n], _TWOS[n + 1]) for n in range(0, len(_TWOS) - 1, 2)},
-}
-"""Columns that hold two others: the sum of one is that of both (see `unpacked`)."""
-_HALF = 1 << 31
 COLUMNS = (*_PLAIN, *_COUNTED)
 """What is known of a kind, and so of a pair."""
 
 
-def unpacked(packed: str) -> tuple[str, str]:
-    """The two sums that the sum of a packed column holds, as SQL."""
-    return f"{packed} / {_HALF}", f"{packed} % {_HALF}"
-
-
-def make_patterns(connection: Connection, number: str, calls: str) -> None:
+def number_patterns(connection: Connection, calls: str) -> None:
     """Number the different slots of the rows of `calls`."""
-    slots = ", ".join(SLOTS)
+    _make_patterns(connection, f"SELECT ROW_NUMBER() OVER (), s.* FROM (SELECT DISTINCT {_SLOTS} FROM {calls}) s")
+
+
+def read_patterns(connection: Connection, rows: str) -> None:
+    """Read the slots from the short numbers of `rows`."""
+    slots = {
+        slot: " + ".join(
+            f"((pattern_no >> {_SHORT_BITS * place}) & {_MOST_SHORT}) * {_unit(slot, field)}"
+            for (its, field), place in _SHORT_PLACES.items()
+            if its == slot
+        )
+        for slot in SLOTS
+    }
+    numbers = ", ".join(slots[slot] or "0" for slot in SLOTS)
+    _make_patterns(connection, f"SELECT pattern_no, {numbers} FROM (SELECT DISTINCT pattern_no FROM {rows}) r")
+
+
+def _make_patterns(connection: Connection, found: str) -> None:
     columns = ", ".join(f"{slot} BIGINT NOT NULL" for slot in SLOTS)
-    connection.execute(text(f"CREATE TEMPORARY TABLE {PATTERNS} (pattern_no {number}, {columns}, UNIQUE ({slots}))"))
-    connection.execute(text(f"INSERT INTO {PATTERNS} ({slots}) SELECT DISTINCT {slots} FROM {calls}"))
+    table = f"CREATE TEMPORARY TABLE {PATTERNS} (pattern_no BIGINT PRIMARY KEY, {columns}, UNIQUE ({_SLOTS}))"
+    connection.execute(text(table))
+    connection.execute(text(f"INSERT INTO {PATTERNS} (pattern_no, {_SLOTS}) VALUES ({NO_CALLS}, 0, 0, 0, 0)"))
+    connection.execute(text(f"INSERT INTO {PATTERNS} (pattern_no, {_SLOTS}) {found}"))
 
 
-def make_kinds(connection: Connection, key: str, rows: str) -> None:
-    """Say what each kind is that `rows` have the number of."""
+def make_kinds(connection: Connection, rows: str) -> None:
+    """Say what each kind is that `rows` have: of every pattern and gold that is found together, numbered from 0."""
     columns = (
         *(f"{name} {kind}" for name, kind in _PLAIN.items()),
         *(f"{name} BIGINT NOT NULL" for name in _COUNTED),
-        *(f"{name} BIGINT NOT NULL" for name in PACKED),
     )
-    connection.execute(text(f"CREATE TEMPORARY TABLE {KINDS} (kind_no {key}, {', '.join(columns)})"))
+    key = "kind_no BIGINT NOT NULL, pattern_no BIGINT, gold_no INTEGER"
+    table = f"CREATE TEMPORARY TABLE {KINDS} ({key}, {', '.join(columns)}, PRIMARY KEY (pattern_no, gold_no))"
+    connection.execute(text(table))
     counted = ", ".join(f"COALESCE({said}, 0) AS {name}" for name, said in _COUNTED.items())
-    packed = ", ".join(f"CAST({high} AS BIGINT) * {_HALF} + {low}" for high, low in PACKED.values())
     connection.execute(
         text(f"""
-        INSERT INTO {KINDS} (kind_no, {", ".join((*COLUMNS, *PACKED))})
+        INSERT INTO {KINDS} (kind_no, pattern_no, gold_no, {", ".join(COLUMNS)})
         WITH {_DECODED.format(rows=rows)}, {_SAID}, {_GOLD},
         whole AS MATERIALIZED (
             SELECT said.*, gold, gold_source, success_a, success_b,
                 CASE WHEN gold IN ('A', 'B') THEN 1 ELSE 0 END AS decidable
             FROM said JOIN golds ON golds.kind_no = said.kind_no
-        ),
-        counted AS MATERIALIZED (SELECT kind_no, {", ".join(_PLAIN)}, {counted} FROM whole)
-        SELECT kind_no, {", ".join(COLUMNS)}, {packed} FROM counted
+        )
+        SELECT kind_no, pattern_no, gold_no, {", ".join(_PLAIN)}, {counted} FROM whole
         """)
     )
 
 
-_PER_LABEL = _LABELS * _LABELS
-_PER_SIGN = _PER_LABEL * _SIGNS
-_PER_A = _PER_SIGN * _OUTCOMES
-_PER_PATTERN = _PER_A * _OUTCOMES
+_PER_SIGN = _LABELS * _LABELS
+_PER_B = _PER_SIGN * _SIGNS
 _DECODED = f"""
-    found AS (SELECT DISTINCT kind_no FROM {{rows}}),
+    found AS (SELECT DISTINCT pattern_no, gold_no FROM {{rows}}),
     coded AS MATERIALIZED (
-        SELECT kind_no, kind_no / {_PER_PATTERN} AS pattern_no,
-            kind_no / {_PER_A} % {_OUTCOMES} AS of_a, kind_no / {_PER_SIGN} % {_OUTCOMES} AS of_b,
-            kind_no / {_PER_LABEL} % {_SIGNS} AS sign, kind_no / {_LABELS} % {_LABELS} AS human,
-            kind_no % {_LABELS} AS label
+        SELECT ROW_NUMBER() OVER (ORDER BY pattern_no, gold_no) - 1 AS kind_no, pattern_no, gold_no,
+            gold_no / {_PER_B * _OUTCOMES} AS of_a, gold_no / {_PER_B} % {_OUTCOMES} AS of_b,
+            gold_no / {_PER_SIGN} % {_SIGNS} AS sign, gold_no / {_LABELS} % {_LABELS} AS human,
+            gold_no % {_LABELS} AS label
         FROM found
     )
 """
@@ -181,7 +215,7 @@ _DECODED = f"""
 def _count(slot: str, field: str) -> str:
     if field == "weak" and slot != "bo":
         return "0"
-    return f"CASE WHEN {slot} >= 0 THEN {slot} / {_unit(slot, field)} % {1 << _BITS[slot]} END"
+    return f"CASE WHEN {slot} > 0 THEN {slot} / {_unit(slot, field)} % {1 << _BITS[slot]} END"
 
 
 def _all(field: str) -> str:
@@ -205,7 +239,8 @@ def _pick(slot: str) -> str:
 _PICKS = ", ".join(f"pick_{slot}" for slot in SLOTS)
 _SAID = f"""
     slots AS MATERIALIZED (
-        SELECT kind_no, {", ".join(f"{_count(slot, field)} AS {slot}_{field}" for slot in SLOTS for field in _FIELDS)}
+        SELECT kind_no, coded.pattern_no, gold_no,
+            {", ".join(f"{_count(slot, field)} AS {slot}_{field}" for slot in SLOTS for field in _FIELDS)}
         FROM coded JOIN {PATTERNS} p ON p.pattern_no = coded.pattern_no
     ),
     picks AS MATERIALIZED (SELECT slots.*, {", ".join(map(_pick, SLOTS))} FROM slots),
@@ -225,7 +260,7 @@ _SAID = f"""
     ),
     said AS MATERIALIZED (
         SELECT
-            kind_no,
+            kind_no, pattern_no, gold_no,
             CASE WHEN outcome IN ('A', 'B') THEN strength ELSE outcome END AS status,
             CASE WHEN outcome IN ('A', 'B', 'tie') THEN outcome END AS pref,
             CASE WHEN pick_bo IS NOT NULL OR (pick_ab IS NOT NULL AND pick_ba IS NOT NULL) THEN 1 ELSE 0 END

@@ -135,6 +135,15 @@ def planned_cells(connection: Connection, run_id: str, cell_ids: Sequence[str]) 
     return found
 
 
+def planned_by(connection: Connection, run_ids: Sequence[str], cell_ids: Sequence[str]) -> set[str]:
+    """Which of these cells any of these runs has."""
+    found: set[str] = set()
+    for start in range(0, len(cell_ids) if run_ids else 0, 500):
+        some = CELLS.c.cell_id.in_(cell_ids[start : start + 500])
+        found.update(connection.scalars(select(CELLS.c.cell_id).where(CELLS.c.run_id.in_(run_ids), some)))
+    return found
+
+
 def cells_of_single_pair(connection: Connection, run_id: str) -> list[PlannedCell]:
     """The cells of a run that judge its pair, where it has a single one; else none."""
     query = select(*[CELLS.c[name] for name in PlannedCell._fields]).where(

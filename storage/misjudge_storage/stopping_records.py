@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
-from sqlalchemy import Connection, bindparam, case, delete, func, select, text, union
+from sqlalchemy import Connection, Select, bindparam, case, delete, func, select, text, union
 
 from misjudge_storage import columns, tables
 from misjudge_storage.hashing import digest
@@ -23,6 +23,8 @@ from misjudge_storage.types import Side, Value
 PAIRS = tables.table(tables.Pair)
 PLANNED = tables.table(tables.PlannedPair)
 EVENTS = tables.table(tables.RunEvent)
+VERDICTS = tables.table(tables.Verdict)
+PLAN = "stop_plan"
 V = TypeVar("V", bound=Value)
 
 
@@ -40,27 +42,22 @@ class Question(NamedTuple):
     place: Place
 
 
-class BucketPlan(Value):
-    """What was to be asked of one judge about one bucket: how many tasks, pairs and calls."""
-
-    judge_id: str
-    bucket: str
-    tasks: int
-    pairs: int
-    calls: int
-
-
 class StopPlan(Value):
-    """What a run was to do before anything was spared: its pairs, the calls of judges, and the episodes.
-
-    `plan` is the digest of the ids of all cells of the request, stored ones too: the same request has the same.
-    """
+    """What a run was asked: `plan` is the digest of the ids of all cells of its request, stored ones too."""
 
     plan: str
-    pairs: int
-    calls: int
-    episodes: int
-    buckets: tuple[BucketPlan, ...]
+
+
+class SparedCells(Value):
+    """Cells of one kind that left the plan of a run, each with the pair that it asks about.
+
+    What asks about pairs has the judge and the bucket that were decided; what only served such pairs has neither.
+    """
+
+    kind: str
+    cells: dict[str, str | None]
+    judge_id: str | None = None
+    bucket: str | None = None
 
 
 class BucketDecision(Value):
@@ -71,23 +68,6 @@ class BucketDecision(Value):
     tasks: int
     low: float
     high: float
-
-
-class PlanLeft(NamedTuple):
-    """What the plan of a run holds now: pairs, calls of judges, episodes."""
-
-    pairs: int
-    calls: int
-    episodes: int
-
-
-class BucketLeft(NamedTuple):
-    """What a run asks one judge about the pairs of one declared bucket now."""
-
-    judge_id: str
-    bucket: str | None
-    pairs: int
-    calls: int
 
 
 class TaskCount(NamedTuple):
@@ -167,6 +147,16 @@ def served_only(connection: Connection, run_id: str) -> list[PlannedCell]:
     return [PlannedCell(*row) for row in connection.execute(query)]
 
 
+def sides_of(connection: Connection, run_id: str, pair_ids: Sequence[str]) -> set[str]:
+    """The trajectories of those of these pairs that the run itself is to make."""
+    found: set[str] = set()
+    for start in range(0, len(pair_ids), LOOKUP):
+        mine = PLANNED.c.run_id == run_id, PLANNED.c.pair_id.in_(pair_ids[start : start + LOOKUP])
+        for both in connection.execute(select(PLANNED.c.trajectory_a, PLANNED.c.trajectory_b).where(*mine)):
+            found.update(both)
+    return found
+
+
 def leave_out(connection: Connection, run_id: str, cell_ids: Sequence[str]) -> None:
     """Take cells out of the plan of a run."""
     for start in range(0, len(cell_ids), LOOKUP):
@@ -175,18 +165,24 @@ def leave_out(connection: Connection, run_id: str, cell_ids: Sequence[str]) -> N
 
 
 def put_back(connection: Connection, run_id: str, cells: Iterable[PlannedCell]) -> None:
-    """Put cells back in their place of the plan: they were being asked when they were left out, and are stored."""
+    """Put cells back in their place of the plan, where they are not there."""
     insert_new(connection, tables.Cell, [{**cell._asdict(), "run_id": run_id} for cell in cells])
 
 
 def note_plan(connection: Connection, run_id: str, plan: StopPlan) -> None:
     """Note what a run was to do."""
-    _note(connection, run_id, "stop_plan", plan)
+    _note(connection, run_id, PLAN, plan)
 
 
 def note_decision(connection: Connection, run_id: str, decision: BucketDecision) -> None:
     """Note, once, that enough is known of a bucket."""
     _note(connection, run_id, f"stop_decided {decision.judge_id} {decision.bucket}", decision)
+
+
+def note_spared(connection: Connection, run_id: str, left_out: Iterable[SparedCells]) -> None:
+    """Note what left the plan of a run."""
+    for one in left_out:
+        _note(connection, run_id, f"stop_spared {digest('spared', sorted(one.cells))}", one)
 
 
 def _note(connection: Connection, run_id: str, event: str, what: Value) -> None:
@@ -197,12 +193,17 @@ def _note(connection: Connection, run_id: str, event: str, what: Value) -> None:
 
 def planned(connection: Connection, run_id: str) -> StopPlan | None:
     """What a run was to do, None where nobody noted it."""
-    return next(iter(_noted(connection, run_id, "stop_plan", StopPlan)), None)
+    return next(iter(_noted(connection, run_id, PLAN, StopPlan)), None)
 
 
 def decisions(connection: Connection, run_id: str) -> list[BucketDecision]:
     """Of which buckets enough is known, in the order in which that came about."""
     return _noted(connection, run_id, "stop_decided %", BucketDecision)
+
+
+def spared(connection: Connection, run_id: str) -> list[SparedCells]:
+    """What left the plan of a run. Some of it may be stored all the same: it was in flight, or another run asked it."""
+    return _noted(connection, run_id, "stop_spared %", SparedCells)
 
 
 def _noted(connection: Connection, run_id: str, event: str, model: type[V]) -> list[V]:
@@ -211,23 +212,66 @@ def _noted(connection: Connection, run_id: str, event: str, model: type[V]) -> l
     return [model.model_validate_json(detail) for detail in noted]
 
 
-def plan_left(connection: Connection, run_id: str) -> PlanLeft:
-    """What the plan of a run holds now."""
-    episodes = func.sum(case((CELLS.c.kind == "rollout", 1), else_=0))
-    query = select(func.count(CELLS.c.pair_id.distinct()), func.count(), episodes).where(CELLS.c.run_id == run_id)
-    pairs, cells, rollouts = connection.execute(query).one()
-    return PlanLeft(pairs, cells - (rollouts or 0), rollouts or 0)
+def pairs_asked(connection: Connection, run_ids: Sequence[str]) -> set[str]:
+    """The pairs that the plans of these runs ask about now."""
+    query = select(CELLS.c.pair_id).where(CELLS.c.run_id.in_(run_ids), CELLS.c.pair_id.is_not(None)).distinct()
+    return set(connection.scalars(query))
 
 
-def buckets_left(connection: Connection, run_id: str) -> list[BucketLeft]:
-    """What a run asks each judge about each bucket now."""
-    query = (
-        select(CELLS.c.actor_id, _DECLARED, func.count(CELLS.c.pair_id.distinct()), func.count())
-        .select_from(_PLACED)
-        .where(CELLS.c.run_id == run_id, CELLS.c.kind == "pairwise")
-        .group_by(CELLS.c.actor_id, _DECLARED)
+def same_requests(connection: Connection, run_id: str) -> list[str]:
+    """The other runs for the very same request as one that may stop early."""
+    return list(connection.scalars(_same_requests(run_id)))
+
+
+def needless_by_now(connection: Connection, run_id: str) -> list[PlannedCell]:
+    """What is open in a run and needless since a run for the very same request, done after this one was planned, was
+    spared it. A pair that was begun is needed in both orders.
+    """
+    done = _done_since(connection, run_id)
+    if not done:
+        return []
+    there = {cell_id for other in done for one in spared(connection, other) for cell_id in one.cells}
+    place = [CELLS.c[name] for name in ("actor_id", "pair_id", "repeat")]
+    judged = CELLS.join(VERDICTS, VERDICTS.c.verdict_id == CELLS.c.cell_id)
+    begun = {
+        tuple(row) for row in connection.execute(select(*place).select_from(judged).where(CELLS.c.run_id == run_id))
+    }
+    left = select(*[CELLS.c[name] for name in PlannedCell._fields]).select_from(CELLS_AND_RESULTS)
+    cells = [PlannedCell(*row) for row in connection.execute(left.where(CELLS.c.run_id == run_id, RESULT.is_(None)))]
+    return [cell for cell in cells if cell.cell_id in there and (cell.actor_id, cell.pair_id, cell.repeat) not in begun]
+
+
+def leave_out_needless(connection: Connection, run_id: str) -> None:
+    """Take out of the plan of a run what `needless_by_now` has, and note whose decisions and savings it shares."""
+    needless = needless_by_now(connection, run_id)
+    if not needless:
+        return
+    leave_out(connection, run_id, [cell.cell_id for cell in needless])
+    for other in _done_since(connection, run_id):
+        note_spared(connection, run_id, spared(connection, other))
+        for decision in decisions(connection, other):
+            note_decision(connection, run_id, decision)
+
+
+def _done_since(connection: Connection, run_id: str) -> list[str]:
+    """The runs for the very same request that ended as done after this one was planned."""
+    planned_at = select(RUNS.c.created_at).where(RUNS.c.run_id == run_id).scalar_subquery()
+    done = _same_requests(run_id).where(RUNS.c.state == "done", RUNS.c.ended_at > planned_at)
+    return list(connection.scalars(done.order_by(RUNS.c.ended_at.desc())))
+
+
+def _same_requests(run_id: str) -> Select[tuple[str]]:
+    mine, plan, theirs = RUNS.alias("mine"), EVENTS.alias("plan"), EVENTS.alias("theirs")
+    same = (RUNS.c.audit_id == mine.c.audit_id) & (RUNS.c.request_json == mine.c.request_json)
+    return (
+        select(RUNS.c.run_id)
+        .join(mine, same & (mine.c.run_id != RUNS.c.run_id))
+        .join(plan, (plan.c.run_id == mine.c.run_id) & (plan.c.event == PLAN))
+        .join(
+            theirs, (theirs.c.run_id == RUNS.c.run_id) & (theirs.c.event == PLAN) & (theirs.c.detail == plan.c.detail)
+        )
+        .where(mine.c.run_id == run_id)
     )
-    return [BucketLeft(*row) for row in connection.execute(query)]
 
 
 def stopping_runs(connection: Connection, audit_id: str) -> list[str]:

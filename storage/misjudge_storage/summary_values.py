@@ -9,8 +9,17 @@ from misjudge_storage.types import Form
 
 PanelStatus = Literal["A", "B", "tie", "inconsistent", "split", "unscored"]
 Favoured = Literal["A", "B", "tie", "unknown"]
+LabellerKind = Literal["human", "label", "judge"]
+"""Who labels: a person, a data set, or a judge by what its verdict on a pair decides."""
 LengthBy = Literal["output_tokens", "transcript_characters"]
 """What the length of an episode is told by."""
+BUCKET_CUTS: Mapping[str, str] = {
+    "near": "up to 0.2",
+    "small": "above 0.2 to 0.5",
+    "medium": "above 0.5 to 1",
+    "wide": "above 1",
+}
+"""Bucket of a gap of rewards or scores → what it holds."""
 
 
 class Sums(NamedTuple):
@@ -109,16 +118,6 @@ class TrialCount(NamedTuple):
     trials: int
     successes: int
     tasks: int
-
-
-class LabelCount(NamedTuple):
-    """Pairs that two labellers labelled so. A judge is named by its label."""
-
-    first: str
-    second: str
-    first_pref: str
-    second_pref: str
-    pairs: int
 
 
 class Use(NamedTuple):

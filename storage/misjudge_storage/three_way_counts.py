@@ -67,7 +67,7 @@ class TrendSums(NamedTuple):
     uu: float
 
 
-def has_human_labels(connection: Connection, audit_id: str) -> bool:
+def has_human_outcomes(connection: Connection, audit_id: str) -> bool:
     """Whether a person said of any session whether it did its task."""
     query = """
         SELECT EXISTS (

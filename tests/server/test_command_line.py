@@ -99,7 +99,7 @@ def test_runs_are_shown_and_what_is_done_is_not_resumed(misjudge: Misjudge, fold
     assert whole(misjudge("runs", "wait", run_id, "--json"))["runs"][0]["state"] == "done"
     for action in ("resume", "cancel"):
         refused = misjudge("runs", action, run_id)
-        assert (refused.code, refused.out) == (1, "")
+        assert (refused.code, refused.out) == (2, "")
         assert "is done" in refused.err
 
 
@@ -130,7 +130,7 @@ def test_an_error_is_one_sentence_on_stderr_and_nothing_on_stdout(
     misjudge: Misjudge, arguments: tuple[str, ...], said: str
 ) -> None:
     outcome = misjudge(*arguments)
-    assert (outcome.code, outcome.out) == (1, "")
+    assert (outcome.code, outcome.out) == (2, "")
     assert outcome.err.startswith("misjudge: ")
     assert said in outcome.err
     assert outcome.err.count("\n") == 1
@@ -170,7 +170,7 @@ def test_an_unexpected_error_shows_its_place_and_not_its_text(
 
     monkeypatch.setattr("misjudge_tools.summarize_audit.summarize_audit", fail)
     outcome = misjudge("summarize", "a")
-    assert (outcome.code, outcome.out) == (1, "")
+    assert (outcome.code, outcome.out) == (2, "")
     assert "Internal error (RuntimeError)" in outcome.err
     assert "a reply: CANARY" not in outcome.err.replace('raise RuntimeError("a reply: CANARY")', "")
 
@@ -194,7 +194,7 @@ def test_the_command_runs_as_a_process_of_its_own_from_any_folder(tmp_path: Path
     summary = run("summarize", "日志", "--judge", "gpt", "--json", cwd=tmp_path, env=env)
     assert json.loads(summary.stdout)["audit"] == "日志"
     failed = run("summarize", "ない 😀", cwd=tmp_path, env=env)
-    assert (failed.returncode, failed.stdout) == (1, "")
+    assert (failed.returncode, failed.stdout) == (2, "")
     assert failed.stderr == "misjudge: No audit is called 'ない 😀'. Stored are: 日志.\n"
 
 

@@ -78,7 +78,7 @@ def test_bad_input_fails_the_command_and_changes_nothing(
     file = write(folder, "bad.csv", content)
     flags = [f"--{option.replace('_', '-')}" for option in options]
     outcome = misjudge("import", kind, file, "--audit", "a", *flags)
-    assert (outcome.code, outcome.out) == (1, "")
+    assert (outcome.code, outcome.out) == (2, "")
     assert outcome.err.startswith("misjudge: ")
     assert said in outcome.err
     assert "Traceback" not in outcome.err
@@ -108,7 +108,7 @@ def test_a_file_with_bad_records_names_ten_and_imports_the_rest_only_when_told(
     rows = "".join(f"b{n},q,yes\n" for n in range(15))
     file = write(folder, "bad.csv", GOOD + rows)
     outcome = misjudge("import", "table", file, "--audit", "a")
-    assert (outcome.code, outcome.out) == (1, "")
+    assert (outcome.code, outcome.out) == (2, "")
     lines = outcome.err.splitlines()
     assert lines[0].startswith("misjudge: bad.csv: 15 records cannot be read, so nothing was imported.")
     assert len([line for line in lines if line.startswith("  line ")]) == 10
@@ -148,7 +148,7 @@ def test_a_read_only_store_is_read_and_not_written(
     monkeypatch.setenv("MISJUDGE_STORE", f"sqlite:///file:{(folder / STORE).as_posix()}?mode=ro&uri=true")
     assert misjudge("summarize", "a").code == 0
     outcome = misjudge(*arguments)
-    assert (outcome.code, outcome.out) == (1, "")
+    assert (outcome.code, outcome.out) == (2, "")
     assert "is read-only. Make it writable, or name another one in MISJUDGE_STORE." in outcome.err
     assert outcome.err.count("\n") == 1
 
@@ -162,7 +162,7 @@ def test_a_locked_store_is_waited_for_and_then_named(
         other.execute("BEGIN IMMEDIATE")
         outcome = misjudge(*arguments)
         assert misjudge("summarize", "a").code == 0
-    assert (outcome.code, outcome.out) == (1, "")
+    assert (outcome.code, outcome.out) == (2, "")
     assert "is locked by another process. Wait until that one is done, then try again." in outcome.err
     assert outcome.err.count("\n") == 1
 
@@ -174,7 +174,7 @@ def test_a_store_of_a_newer_version_names_the_version_to_install(misjudge: Misju
     before = dump(folder)
     for arguments in (*WRITES, ("summarize", "a"), ("runs",)):
         outcome = misjudge(*arguments)
-        assert (outcome.code, outcome.out) == (1, "")
+        assert (outcome.code, outcome.out) == (2, "")
         assert "Install misjudge>=99.1.0" in outcome.err
     assert dump(folder) == before
 
@@ -201,7 +201,7 @@ def test_a_place_that_is_no_store_is_named(
     before = {file: file.read_bytes() for file in folder.iterdir() if file.is_file()}
     monkeypatch.setenv("MISJUDGE_STORE", place)
     outcome = misjudge("runs")
-    assert (outcome.code, outcome.out) == (1, "")
+    assert (outcome.code, outcome.out) == (2, "")
     assert said in outcome.err
     assert "CANARY" not in outcome.err
     assert {file: file.read_bytes() for file in folder.iterdir() if file.is_file()} == before
@@ -236,7 +236,7 @@ Full = Callable[..., subprocess.CompletedProcess[str]]
 
 
 def the_sentence(done: subprocess.CompletedProcess[str]) -> str:
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "Traceback" not in done.stderr
     [sentence] = [line for line in done.stderr.splitlines() if line.startswith("misjudge: ")]
     return sentence

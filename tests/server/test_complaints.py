@@ -104,3 +104,21 @@ def test_only_the_first_problems_are_said_and_the_rest_counted() -> None:
 
 def test_a_problem_that_comes_twice_is_said_once() -> None:
     assert said(requests.SummarizeRequest, {"audit": "a", "sections": [1, 2, 3]}).count("cannot be used") == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"width": 5}, "Argument 'stop.width' cannot be used: Input should be less than 1. Of the interval,"),
+        ({"threshold": 0}, "Argument 'stop.threshold' cannot be used: Input should be greater than 0."),
+        (
+            {"widht": 0.2},
+            "Argument 'stop' has an unknown member. Did you mean 'stop.width'? Allowed: width, threshold.",
+        ),
+        ("soon", "Argument 'stop' cannot be used:"),
+    ],
+)
+def test_the_member_that_is_wrong_is_named(given: object, sentence: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        requests.JudgeRequest.model_validate({"audit": "a", "stop": given})
+    assert complaint(refused.value, requests.JudgeRequest).startswith(sentence)

@@ -184,7 +184,7 @@ def test_a_hostile_model_name_cannot_drive_the_terminal(folder: Path, misjudge: 
 def test_a_file_that_cannot_be_used_is_said_in_one_sentence(folder: Path, misjudge: Misjudge) -> None:
     folder.joinpath("misjudge.toml").write_text(f'[gateway]\napi_key = "{CANARY}"\n', encoding="utf-8")
     shown = misjudge("config")
-    assert (shown.code, shown.out) == (1, "")
+    assert (shown.code, shown.out) == (2, "")
     assert shown.err.startswith("misjudge: [gateway] holds a key itself (api_key, in misjudge.toml).")
     assert CANARY not in shown.err
     assert shown.err.count("\n") == 1
@@ -210,14 +210,14 @@ def test_an_import_is_written_once_and_then_in_force(folder: Path, misjudge: Mis
     assert (written.code, written.out) == (0, "Written to misjudge.toml. Look at it, then: misjudge config\n")
     assert ["", "model", "m", "profile strong (misjudge.toml)"] in rows(misjudge("config").out)
     again = misjudge("config", "import", "guide.json", "--out", "misjudge.toml")
-    assert (again.code, again.out) == (1, "")
+    assert (again.code, again.out) == (2, "")
     assert "misjudge.toml exists already" in again.err
 
 
 def test_an_import_never_shows_a_key(folder: Path, misjudge: Misjudge) -> None:
     folder.joinpath("guide.json").write_text(json.dumps({"apiKey": CANARY, "judgeModel": "m"}), encoding="utf-8")
     shown = misjudge("config", "import", "guide.json", "--out", "misjudge.toml")
-    assert (shown.code, shown.out) == (1, "")
+    assert (shown.code, shown.out) == (2, "")
     assert "holds a key itself (apiKey)" in shown.err
     assert CANARY not in shown.err
     assert not folder.joinpath("misjudge.toml").exists()

@@ -69,7 +69,7 @@ def test_stages_sessions_and_bill_stand_in_tables_that_fit(
         "Dearest judge sessions",
         "pair p0",
         "total: at least 1.0000 USD",
-        "for each right selection: 0.5000 USD (of 2)",
+        "for each pair that it got right: 0.5000 USD (of 2)",
         f"judge, price: {LIST}",
         "agent, cost not known of 4 of 4 calls",
         "Cached replies cost nothing.",
@@ -169,3 +169,31 @@ def test_agent_pairs_and_rank_correlation_are_never_bare_numbers(deps: Deps) -> 
     known = found.model_copy(update={"spearman": 0.5, "spearman_low": 0.1, "spearman_high": 0.8})
     assert rank_correlation(known) == "0.500 over 3 agents (95 % 0.100–0.800)"
     assert rank_correlation(found.model_copy(update={"spearman": None})) == "–"
+
+
+def test_costs_that_leave_out_calls_without_a_price_say_at_least(
+    deps: Deps, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    dark = [call(), call(est_cost=None, price_source=None)]
+    sides = [episode(name, passed(name == "x"), task="t") for name in ("x", "y")]
+    stored(deps.store, [pair("p", sides[0], sides[1], verdict("A", "AB", judge=JUDGE), line=1, logs=dark)])
+    bill = tmp_path / "bill.csv"
+    bill.write_text("model,cost\njudge-m,1.25\n", encoding="utf-8")
+    found = cost(deps, bill=str(bill))
+    assert set(found.at_least) == {"judge_cost", "total_cost", "cost_per_success", "cost_per_correct_selection"}
+    print_cost(found)
+    out = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert "total: at least 0.5000 USD" in out
+    assert "judge: at least 0.5000 USD, 100.0 % of 0.5000 USD that are known" in out
+    assert "for each trajectory that did its task: at least 0.5000 USD (of 1)" in out
+    assert "for each pair that it got right: at least 0.5000 USD (of 1)" in out
+    assert "judge-m 1.2500 ≥ 0.5000 ≤ 0.7500 ≤ 2.500" in out
+    assert "1 of the calls here has no known price, so that less is estimated than was used." in out
+
+
+def test_a_session_that_cost_nothing_is_no_dear_one(deps: Deps) -> None:
+    sides = [episode(name, passed(name == "x"), task="t") for name in ("x", "y")]
+    free = call(est_cost=0)
+    stored(deps.store, [pair("p", sides[0], sides[1], verdict("A", "AB", judge=JUDGE), line=1, logs=[free])])
+    found = cost(deps)
+    assert found.dearest == () and "above 0" in found.why["dearest"]

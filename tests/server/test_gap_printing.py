@@ -83,8 +83,8 @@ def test_a_null_result_says_what_would_have_shown_and_each_check_once(
     text = joined(printed(capsys, lambda: print_gaps(found)))
     seen = found.rows[0].smallest_seen
     assert seen is not None
-    shown = f"This audit would have shown one of {100 * seen:.1f} points or more (80 % power)."
-    assert f"ability: near is not shown to be worse. {shown}" in text
+    shown = f"an audit of this size can miss a difference of less than {100 * seen:.1f} points (one that large shows in"
+    assert f"ability: near pairs are not shown to be worse. They may still be worse: {shown}" in text
     assert text.count("Check whether the judge saw names") == 1
 
 
@@ -99,7 +99,7 @@ def test_a_gap_that_no_difference_would_have_shown_says_so(deps: Deps, capsys: p
     found = summary(deps, pairs(3, 1, 3)).gaps
     assert found is not None and found.rows[0].smallest_seen is None
     text = joined(printed(capsys, lambda: print_gaps(found)))
-    assert "This audit would have shown no difference (80 % power)." in text
+    assert "an audit of this size can miss even the largest difference." in text
 
 
 def test_slices_that_stand_out_are_marked(deps: Deps, capsys: pytest.CaptureFixture[str]) -> None:

@@ -103,7 +103,7 @@ def test_a_failure_of_its_own_is_no_answer_either(
     monkeypatch.setattr(gate_printing, "print_gate", breaks)
     done = misjudge("gate", "a", "--judge", "one")
     assert done.code == 2
-    assert "internal error (RuntimeError)" in done.err and quoted not in done.err
+    assert "Internal error (RuntimeError)" in done.err and quoted not in done.err
 
 
 def test_a_broken_store_is_no_answer_either(misjudge: Misjudge, folder: Path) -> None:
@@ -140,12 +140,16 @@ def test_a_made_up_judge_is_marked_in_the_log(capsys: pytest.CaptureFixture[str]
 
 def test_a_baseline_has_a_line_with_its_interval(capsys: pytest.CaptureFixture[str]) -> None:
     found = PairedDifference(n=80, difference=-0.1, low=-0.18, high=-0.02, only_first=2, only_second=10, mcnemar_p=0.04)
-    gate_printing.print_gate(RESULT.model_copy(update={"baseline": "last week", "difference": found, "at": "near"}))
+    compared = {"baseline": "last week", "baseline_judge": "judge-k"}
+    gate_printing.print_gate(RESULT.model_copy(update={**compared, "difference": found, "at": "near"}))
     said = capsys.readouterr().out
-    assert "last week" in said and "-10.0 points (over 80 pairs, 95 % -18.0 to -2.0)" in said
+    assert (
+        "right, against judge judge-k of audit last week" in said
+        and "-10.0 points (over 80 pairs, 95 % -18.0 to -2.0)" in said
+    )
     assert "near" in said
     gate_printing.print_gate(RESULT.model_copy(update={"baseline": "last week"}))
-    assert "right, against last week" in capsys.readouterr().out
+    assert "right, against audit last week" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("width", [80, 40])

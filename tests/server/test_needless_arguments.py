@@ -61,7 +61,7 @@ def test_the_command_refuses_what_would_do_nothing(
         stored(store, pair_records(1))
         before = dump(store)
     refused = misjudge("judge", "a", "--judge", "simulated", *options(given))
-    assert (refused.code, refused.out) == (1, "")
+    assert (refused.code, refused.out) == (2, "")
     assert refused.err.startswith(f"misjudge: {said}")
     with closing(open_store(folder / ".misjudge" / "misjudge.db")) as store:
         assert dump(store) == before
@@ -86,7 +86,7 @@ def test_a_comparison_refuses_a_margin_without_a_cascade(misjudge: Misjudge, fol
     agents = ("--agents", "diligent,hasty", "--audit", "a", "--margin", "2")
     for given in (agents, ("run.toml",)):
         refused = misjudge("run", *given, "--judge", "simulated")
-        assert (refused.code, refused.out) == (1, "")
+        assert (refused.code, refused.out) == (2, "")
         assert refused.err.startswith(f"misjudge: {MARGIN}")
 
 

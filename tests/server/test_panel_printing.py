@@ -230,7 +230,7 @@ def test_the_command_takes_the_judges_of_the_panel_by_label(
     assert f"Judges: {FAULTS[0]}, {FAULTS[1]}." in out
     assert "Judges: simulated, simulated:noise=0.1, simulated:position=0.7." in misjudge("summarize", "demo").out
     refused = misjudge("summarize", "demo", "--panel", "simulated", "--panel", "nobody")
-    assert refused.code == 1 and "has no judge 'nobody' of pairs. Its judges of pairs are: simulated," in refused.err
+    assert refused.code == 2 and "has no judge 'nobody' of pairs. Its judges of pairs are: simulated," in refused.err
 
 
 async def test_a_panel_of_many_judges_fits_in_a_result(deps: Deps) -> None:

@@ -128,7 +128,7 @@ def test_what_cannot_be_pinged_is_one_sentence(
     misjudge: Misjudge, folder: Path, arguments: tuple[str, ...], said: str, as_json: tuple[str, ...]
 ) -> None:
     outcome = misjudge("ping", *arguments, *as_json)
-    assert (outcome.code, outcome.out) == (1, "")
+    assert (outcome.code, outcome.out) == (2, "")
     assert outcome.err.startswith(f"misjudge: {said}") and outcome.err.count("\n") == 1
     assert "\x1b" not in outcome.err
     assert list(folder.iterdir()) == []

@@ -15,7 +15,7 @@ def known(policy: str, k: int, n: int, decidable: int, cost: float | None = None
     return PolicyRow.model_validate({
         "policy": policy, "decidable": decidable, "coverage": n / decidable, "tasks": n,
         "misselection": clustered_rate(independent(k, n)), "calls_per_pair": 2, "cost_per_pair": cost,
-        "cost_per_correct_selection": None if cost is None else cost * decidable / (n - k), **more,
+        "cost_per_right_pair": None if cost is None else cost * decidable / (n - k), **more,
     })  # fmt: skip
 
 

@@ -68,7 +68,7 @@ def test_what_cannot_be_probed_is_one_sentence(
     audited: Path, misjudge: Misjudge, given: tuple[str, ...], told: str
 ) -> None:
     refused = misjudge("probe", *given)
-    assert (refused.code, refused.out) == (1, "")
+    assert (refused.code, refused.out) == (2, "")
     assert refused.err.startswith("misjudge: ") and told in refused.err and "Traceback" not in refused.err
 
 

@@ -16,7 +16,7 @@ from misjudge_tools.deps import Deps
 from misjudge_tools.probing.variants import CONTROL, PROBES, Aim
 from misjudge_tools.requests import SummarizeRequest
 from misjudge_tools.results import MARK, ProbeResult, RunReport
-from misjudge_tools.stats.probes import ProbeCounts, TaskTally, probe_rows, self_preference
+from misjudge_tools.stats.probes import ProbeCounts, TaskTally, preference_by_gold, probe_rows
 from misjudge_tools.stats.rates import independent, plain_rate
 from misjudge_tools.summarize_audit import summarize
 from misjudge_tools.summary.values import ProbesSection
@@ -189,7 +189,7 @@ def test_a_liking_for_the_own_family_is_said_with_its_interval(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for failed, did, said in ((12, 2, "50 points more"), (2, 12, "50 points less")):
-        found = self_preference(independent(failed, 20), independent(did, 20))
+        found = preference_by_gold(independent(failed, 20), independent(did, 20))
         section = ProbesSection(items=9, instability=plain_rate(0, 9), rows=(), family="qwen", self_preference=found)
         out = " ".join(printed(probing(probes=section), capsys, 118, monkeypatch).split())
         assert f"Own family (qwen): wrong {said} often where its own side failed than where it did the job (95 %" in out
@@ -264,4 +264,4 @@ def test_the_accuracy_of_a_constant_answer_never_stands_alone(deps: Deps, capsys
     print_result(summarize(SummarizeRequest(audit="a"), deps.store))
     out = capsys.readouterr().out
     assert told in " ".join(out.split())
-    assert "50.0 % *" in out and "* of a constant answer, not a skill" in out
+    assert re.search(r"\[\d+–\d+\] of 24 \*", out) and "* of a constant answer, not a skill" in out

@@ -20,7 +20,7 @@ from misjudge_tools.judging.choice import JudgingSpec
 from misjudge_tools.requests import SummarizeRequest
 from misjudge_tools.runs.spec import RunSpec
 from misjudge_tools.summarize_audit import summarize_audit
-from misjudge_tools.summary.rubric_parts import PARTS
+from misjudge_tools.summary.parts import PARTS, RUBRICS
 from operations import stored
 
 
@@ -134,7 +134,7 @@ async def test_no_result_is_larger_than_every_client_takes(deps: Deps, tmp_path:
         assert all(measured["rubrics"][name] for name in ("advice", "writers", "gaps", "accuracy"))
         assert measured["left_out"]["rubrics.accuracy_by_domain"]
         uncut = (await summarize_audit(SummarizeRequest(audit=AUDIT), deps)).rubrics
-        for name in PARTS:
+        for name in PARTS[RUBRICS]:
             section, rows = f"rubrics.{name}", 0
             while section:
                 part = await ask(session, "summarize_audit", audit=AUDIT, sections=[section])

@@ -120,7 +120,7 @@ def test_an_export_is_a_new_file_that_can_be_added_again(filled: Misjudge, folde
     assert (done.code, done.out) == (0, f"out.jsonl: 2 rules of {rubric_id(FEASIBLE)}\n")
     assert "nothing was added" in filled("rubrics", "library", "add", "house", "out.jsonl").out
     refused = filled("rubrics", "library", "export", "house", "out.jsonl")
-    assert (refused.code, refused.out) == (1, "")
+    assert (refused.code, refused.out) == (2, "")
     assert refused.err == "misjudge: out.jsonl is there already, and is not overwritten. Name another file.\n"
 
 
@@ -148,7 +148,7 @@ def test_every_command_tells_the_same_as_json(filled: Misjudge) -> None:
 )
 def test_what_cannot_be_done_is_one_sentence(filled: Misjudge, arguments: tuple[str, ...], said: str) -> None:
     failed = filled("rubrics", "library", *arguments)
-    assert (failed.code, failed.out) == (1, "")
+    assert (failed.code, failed.out) == (2, "")
     assert failed.err.startswith(f"misjudge: {said}") and failed.err.count("\n") == 1
 
 

@@ -67,7 +67,7 @@ def test_without_a_limit_the_gap_is_refused_with_about_as_many_calls_as_its_plan
     priced: Path, misjudge: Misjudge
 ) -> None:
     refused = misjudge(*GAP)
-    assert refused.code == 1
+    assert refused.code == 2
     said = " ".join(refused.err.split())
     number = re.search(r"This takes about (\d+) calls to a .* \(with rubrics of about 6 rules\)\.", said)
     assert number is not None and f"--max-calls {number[1]})" in said

@@ -17,7 +17,7 @@ from misjudge_storage.engine import Store, open_store
 from misjudge_tools.requests import SummarizeRequest
 from misjudge_tools.results import MARK_IN_PART
 from misjudge_tools.summarize_audit import summarize
-from misjudge_tools.summary.rubric_parts import only_parts
+from misjudge_tools.summary.parts import only_rubric_parts
 from misjudge_tools.summary.rubric_values import AccuracyRow, InversionRow, RubricsSection, WriterDifference
 from misjudge_tools.summary.rubrics import rubrics_section
 from rubric_store import (
@@ -141,7 +141,7 @@ def test_a_part_is_printed_alone(
     store: Store, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, part: str, shown: str
 ) -> None:
     whole = gap_store(store)
-    out = flat(printed(only_parts(whole, [f"rubrics.{part}"]), capsys, monkeypatch))
+    out = flat(printed(only_rubric_parts(whole, [f"rubrics.{part}"]), capsys, monkeypatch))
     assert shown in out
     others = {
         "Generated rules beside",
@@ -325,5 +325,5 @@ def test_domains_of_few_samples_are_not_shown_unasked(
 ) -> None:
     found = with_rows(accuracy=(accuracy_row(),), accuracy_by_domain=(accuracy_row(domain="chat"),))
     assert "By domain: misjudge" in printed(found, capsys, monkeypatch, domains="large")
-    part = only_parts(found, ["rubrics.accuracy_by_domain"])
+    part = only_rubric_parts(found, ["rubrics.accuracy_by_domain"])
     assert "Right by domain" in printed(part, capsys, monkeypatch, domains="none")

@@ -123,7 +123,7 @@ def test_a_part_of_the_section_is_asked_for_by_its_name(audited: Path, misjudge:
     assert part.code == 0 and "Generated rules beside the gold ones" in part.out and "Do not trust" not in part.out
     assert "checks: none" in misjudge("summarize", "a", "--section", "rubrics.checks").out
     wrong = misjudge("summarize", "a", "--section", "rubrics.writer")
-    assert (wrong.code, wrong.out) == (1, "")
+    assert (wrong.code, wrong.out) == (2, "")
     assert wrong.err.startswith(
         "misjudge: There is no part 'writer' of rubrics. Parts are: advice, simulated, writers,"
     )
@@ -167,7 +167,7 @@ def test_several_audits_with_gold_rules_are_listed(audited: Path, misjudge: Misj
     with closing(open_store(STORE)) as store:
         stored(store, rubric_records(1), "another")
     refused = misjudge("rubrics", "gap", *JUDGED)
-    assert (refused.code, refused.out) == (1, "")
+    assert (refused.code, refused.out) == (2, "")
     assert refused.err == "misjudge: Several audits hold gold rules; name one: another, a.\n"
     assert misjudge("rubrics", "gap", "another", *JUDGED).code == 0
 
@@ -176,7 +176,7 @@ def test_without_any_gold_rules_the_import_is_named(folder: Path, misjudge: Misj
     with closing(open_store(folder / STORE)) as store:
         stored(store, pair_records(1))
     refused = misjudge("rubrics", "match", *JUDGED)
-    assert refused.code == 1 and "misjudge import rubricbench FILE --audit NAME" in refused.err
+    assert refused.code == 2 and "misjudge import rubricbench FILE --audit NAME" in refused.err
 
 
 @pytest.mark.parametrize(
@@ -199,5 +199,5 @@ def test_what_cannot_be_done_is_one_sentence(
     audited: Path, misjudge: Misjudge, given: tuple[str, ...], told: str
 ) -> None:
     refused = misjudge("rubrics", *given)
-    assert (refused.code, refused.out) == (1, "")
+    assert (refused.code, refused.out) == (2, "")
     assert refused.err.startswith("misjudge: ") and told in refused.err and "Traceback" not in refused.err

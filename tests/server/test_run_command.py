@@ -139,7 +139,7 @@ def test_a_file_holds_the_options_flags_override_it_and_its_suite_is_beside_it(l
 def test_a_bad_file_ends_a_process_with_one_sentence_and_no_trace(letters: Path) -> None:
     spec(letters, f'agents = ["{CANARY}"\njudge = "{CANARY}"')
     done = run("run", "run.toml", cwd=letters)
-    assert (done.returncode, done.stdout) == (1, "")
+    assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("misjudge: ") and done.stderr.count("\n") == 1
     assert "run.toml" in done.stderr and CANARY not in done.stderr and "Traceback" not in done.stderr
     assert not (letters / ".misjudge").exists()
@@ -267,7 +267,7 @@ def test_a_dry_run_needs_no_key_and_a_run_does(misjudge: Misjudge, letters: Path
     planned = misjudge(*flags, "--dry-run")
     assert (planned.code, planned.err) == (0, "")
     refused = misjudge(*flags)
-    assert (refused.code, refused.out) == (1, "")
+    assert (refused.code, refused.out) == (2, "")
     assert "TAOTOKEN_API_KEY" in refused.err
     assert rows(letters, "SELECT COUNT(*) FROM runs") == [(0,)]
 
@@ -366,7 +366,7 @@ def test_what_cannot_be_run_is_one_sentence(misjudge: Misjudge, letters: Path, c
         arguments if arguments[0].startswith(("run", "none", "letters")) else ["--judge", "simulated", *arguments]
     )
     failed = misjudge("run", *arguments)
-    assert (failed.code, failed.out) == (1, "")
+    assert (failed.code, failed.out) == (2, "")
     assert failed.err.startswith("misjudge: ") and failed.err.count("\n") == 1
     assert said in failed.err and CANARY not in failed.err
 
@@ -395,7 +395,7 @@ def test_a_file_that_cannot_be_used_is_one_sentence_without_its_values(
     content, said = BAD_SPECS[case]
     letters.joinpath("run.toml").write_bytes(content if isinstance(content, bytes) else content.encode())
     failed = misjudge("run", "run.toml", "--judge", "simulated")
-    assert (failed.code, failed.out) == (1, "")
+    assert (failed.code, failed.out) == (2, "")
     assert failed.err.startswith("misjudge: ") and failed.err.count("\n") == 1
     assert said in failed.err
     # A key that is pasted as a name is shown as far as a name is.
@@ -429,7 +429,7 @@ def test_names_and_texts_of_a_suite_cannot_paint_the_terminal(misjudge: Misjudge
         misjudge("runs"),
         misjudge("summarize", "mine"),
     ]
-    assert [outcome.code for outcome in outcomes] == [0, 0, 0, 0, 1, 1, 1, 0, 0]
+    assert [outcome.code for outcome in outcomes] == [0, 0, 0, 0, 2, 2, 2, 0, 0]
     for outcome in outcomes:
         assert not set(outcome.out + outcome.err) & CONTROLS
     assert "gone[red] :smile:" in words(outcomes[0].out)

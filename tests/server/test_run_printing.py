@@ -290,14 +290,14 @@ def test_a_judging_that_keeps_to_its_limit_has_done_what_it_should(misjudge: Mis
     assert (higher.code, higher.err) == (0, "")
     assert "20 of 20" in higher.out and "limits: max_calls=100, max_tokens=1000000" in higher.out
     refused = misjudge("runs", "retry", run)
-    assert (refused.code, refused.out) == (1, "")
+    assert (refused.code, refused.out) == (2, "")
     assert refused.err == f"misjudge: Run {run} is done; there is nothing to retry.\n"
 
 
 def test_limits_that_cannot_be_are_refused_by_their_names(misjudge: Misjudge, mine: Path) -> None:
     for option in ("--max-calls", "--max-usd", "--max-tokens", "--max-usd-per-task", "--deadline-s"):
         refused = misjudge("judge", "mine", "--judge", "simulated", option, "0")
-        assert (refused.code, refused.out) == (1, "")
+        assert (refused.code, refused.out) == (2, "")
         assert f"'{option[2:].replace('-', '_')}'" in refused.err
 
 

@@ -249,7 +249,7 @@ def test_an_option_that_cannot_be_used_is_one_sentence(misjudge: Misjudge, folde
         if content is not None:
             folder.joinpath(name, "tasks.jsonl").write_text(content, encoding="utf-8")
     failed = misjudge("simulate", *options)
-    assert (failed.code, failed.out) == (1, "")
+    assert (failed.code, failed.out) == (2, "")
     assert failed.err.startswith("misjudge: ") and failed.err.count("\n") == 1
     assert said in failed.err
 
@@ -262,5 +262,5 @@ async def test_a_taken_port_fails_the_command_with_one_sentence(suite: Path) -> 
             *program, cwd=suite.parent, env=environment(), stdout=PIPE, stderr=PIPE
         )
         code, err = await end_of(process)
-    assert code == 1
+    assert code == 2
     assert err.startswith(f"misjudge: Port {port} cannot be had") and err.count("\n") == 1

@@ -92,7 +92,7 @@ def test_the_command_line_tells_of_an_early_end_before_and_after(mine: Path, mis
 @pytest.mark.parametrize(("option", "value"), [("--stop-width", "1.5"), ("--stop-threshold", "0")])
 def test_a_share_that_is_none_is_refused_in_a_sentence(mine: Path, misjudge: Misjudge, option: str, value: str) -> None:
     refused = misjudge("judge", "mine", "--judge", "simulated", option, value)
-    assert refused.code == 1 and "Argument 'stop' cannot be used" in refused.err
+    assert refused.code == 2 and f"Argument 'stop.{option.removeprefix('--stop-')}' cannot be used" in refused.err
 
 
 def test_a_live_run_takes_a_stop_from_its_options_and_its_file(mine: Path, misjudge: Misjudge) -> None:

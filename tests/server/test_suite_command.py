@@ -69,7 +69,7 @@ def test_what_cannot_be_tried_is_one_sentence(misjudge: Misjudge, folder: Path) 
         (("mine",), "tasks.jsonl, line 1: goal must be text of 1 or more characters."),
     ):
         failed = misjudge("suite", *arguments)
-        assert (failed.code, failed.out) == (1, "")
+        assert (failed.code, failed.out) == (2, "")
         assert failed.err.startswith("misjudge: ") and failed.err.count("\n") == 1
         assert said in failed.err
 
@@ -79,7 +79,7 @@ def test_tools_must_be_allowed_and_their_errors_are_shown(misjudge: Misjudge, fo
     steps = [{"call": "cancel_order", "args": {"order_id": "O7"}}, {"say": "Gone."}]
     write(folder / "mine", tools=tools, world=WORLD, solutions=[{"task_id": "cancel", "steps": steps}])
     refused = misjudge("suite", "mine")
-    assert (refused.code, refused.out) == (1, "")
+    assert (refused.code, refused.out) == (2, "")
     assert "python names a module that may not be run" in refused.err
     folder.joinpath("own.toml").write_text('[allow]\npython = ["order_tools"]\n', encoding="utf-8")
     monkeypatch.setenv("MISJUDGE_CONFIG", str(folder / "own.toml"))

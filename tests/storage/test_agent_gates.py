@@ -9,7 +9,8 @@ from statistics import mean
 import pytest
 
 from builders import episode, lone, pair, passed, rewarded, satisfied, verdict
-from misjudge_storage.agent_gates import AgentGate, scored_agents, winning_agents
+from misjudge_storage.agent_gates import AgentGate, scored_agents
+from misjudge_storage.counted_pairs import CountedPairs
 from misjudge_storage.engine import Store
 from misjudge_storage.ingest import ensure_audit, ingest
 from misjudge_storage.summary_records import reduce_audit
@@ -81,7 +82,7 @@ def test_shares_of_wins_are_those_of_decided_pairs_by_task(any_store: Store) -> 
     audit = keep(any_store, records)
     with any_store.read() as connection:
         reduce_audit(connection, audit)
-        found = winning_agents(connection, audit)
+        found = CountedPairs(connection, everything=False).wins(audit)
     assert [one.agent for one in found] == sorted(won)
     for one in found:
         tasks = won[one.agent]

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, starmap
 
+import pytest
 from sqlalchemy import Connection, inspect
 
 from builders import SATISFACTION, episode, label, lone, pair, passed, satisfied, verdict
 from misjudge_storage import agreement_counts as counted
 from misjudge_storage import correction_counts as corrections
-from misjudge_storage.agreement_counts import SAID, Labeller
+from misjudge_storage.agreement_counts import SAID, Couple, Labeller
 from misjudge_storage.correction_counts import Basis
 from misjudge_storage.engine import Store
 from misjudge_storage.ingest import ensure_audit, ingest
@@ -85,20 +86,30 @@ def test_couples_and_groups_are_counted_by_task(any_store: Store) -> None:
         assert counted.labellers(connection) == [ANN, *BY]
         assert counted.labels_in_use(connection) == 3
         couples = counted.couples(connection)
-        assert [(one.first, one.second) for one in couples] == [*combinations([ANN, *BY], 2)]
-        for couple in couples:
+        assert couples.labelled == [*starmap(Couple, combinations([ANN, *BY], 2))]
+        assert couples.decided == [*starmap(Couple, combinations(BY, 2))]
+        for couple in couples.labelled:
             a, b = couple.first.name, couple.second.name
             both = [(task_of(one), said_of(one)) for one in found if {a, b} <= said_of(one).keys()]
-            cells = [(task, cell(3 * SAID.index(said[a]) + SAID.index(said[b]), 9)) for task, said in both]
-            assert couple.cells == moments(cells)
+            cells = moments([(task, cell(3 * SAID.index(said[a]) + SAID.index(said[b]), 9)) for task, said in both])
+            assert couples.cells(couple) == cells
+            assert couples.table(couple) == [*cells.totals]
             wrong = [
                 (task, cell(2 * (said[a] == said["ann"]) + (said[b] == said["ann"]), 4))
                 for task, said in both
                 if a != "ann" and {said[a], said[b], said.get("ann")} <= {"A", "B"}
             ]
-            assert couple.wrong == (moments(wrong) if wrong else Moments(0, (0.0,) * 4, (0.0,) * 10))
-        assert counted.couples(connection, only_judges=True) == [one for one in couples if one.first.kind == "judge"]
-        assert counted.couples(connection, "b") == [one for one in couples if "b" in (one.first.name, one.second.name)]
+            assert couples.wrong(couple) == (moments(wrong) if wrong else Moments(0, (0.0,) * 4, (0.0,) * 10))
+        judges = counted.couples(connection, only_judges=True)
+        assert judges.labelled == judges.decided == couples.decided
+        assert all(judges.cells(couple) == couples.cells(couple) for couple in judges.labelled)
+        mine = counted.couples_with(connection, BY[1])
+        assert mine.labelled == couples.labelled_with("b") == [one for one in couples.labelled if BY[1] in one]
+        assert mine.decided == couples.decided_with("b")
+        for couple in mine.labelled:
+            assert mine.cells(couple) == couples.cells(couple)
+            assert mine.wrong(couple) == couples.wrong(couple)
+        assert couples.labelled_with("ann") == []
         groups = {one.group: one for one in counted.group_labels(connection)}
         assert {*groups} == {"judges", "all"}
         for name, members in {"judges": "ab", "all": ("ann", "a", "b")}.items():
@@ -111,6 +122,19 @@ def test_couples_and_groups_are_counted_by_task(any_store: Store) -> None:
                     units.append((task_of(record), [agreed, *map(float, counts)]))
             assert groups[name].pairs == len(units)
             assert groups[name].moments == moments(units)
+
+
+def test_labels_are_counted_a_few_tasks_at_a_time(any_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    with any_store.write() as connection:
+        audit_id = reduced(connection, records(random.Random(9), 40))
+        counted.hold_labels(connection, audit_id)
+        at_once = counted.couples(connection)
+        monkeypatch.setattr(counted, "_LABELS_AT_A_TIME", 1)
+        monkeypatch.setattr(counted, "_ROWS_AT_A_TIME", 7)
+        by_task = counted.couples(connection)
+        assert by_task.labelled == at_once.labelled
+        for couple in by_task.labelled:
+            assert by_task.cells(couple) == at_once.cells(couple)
 
 
 def test_scores_are_added_up_by_task(any_store: Store) -> None:
@@ -214,7 +238,7 @@ def test_where_nobody_labelled_nothing_is_counted(any_store: Store) -> None:
         assert not corrections.has_candidates(connection, audit_id)
         counted.hold_labels(connection, audit_id)
         assert counted.labellers(connection) == [Labeller("judge", "a", True)]
-        assert not counted.couples(connection) and not counted.group_labels(connection)
+        assert not counted.couples(connection).labelled and not counted.group_labels(connection)
         assert corrections.episode_basis(connection, audit_id) == Basis(0, 0, 0)
         assert corrections.checked_successes(connection, audit_id) == []
 

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, text
 from builders import episode, label, messages, pair, passed, rewarded, satisfied, verdict
 from misjudge_storage import bias_counts as bias
 from misjudge_storage import conflict_rows, family_picks, reason_counts
+from misjudge_storage.counted_pairs import CountedPairs
 from misjudge_storage.engine import Store
 from misjudge_storage.summary_records import reduce_audit
 from misjudge_storage.summary_values import CrossSums, Sums
@@ -143,7 +144,7 @@ def test_pairs_of_a_side_of_no_known_family_are_left_out(any_store: Store) -> No
 
 def test_conflicts_are_counted_and_named_on_every_store(any_store: Store) -> None:
     with reduced(any_store, records(3, 2)) as (connection, audit, ids):
-        found = conflict_rows.conflict_counts(connection)
+        found = CountedPairs(connection, everything=False).conflicts
         pairs = conflict_rows.conflict_pairs(connection, ids["judge"], "strict", 4)
         episodes = conflict_rows.satisfied_failures(connection, audit, ids["gate"], 4)
     assert found[ids["judge"]] == {"strict": (6, 6), "unsupported": (0, 0), "missed": (0, 6)}
@@ -157,7 +158,7 @@ def test_gold_that_two_labellers_split_over_is_no_side_to_miss(any_store: Store)
     prefs: list[Preference] = ["A", "B"]
     gold = [label(pref, f"ann{n}") for n, pref in enumerate(prefs)]
     with reduced(any_store, [pair("p", None, None, verdict("tie", "AB"), gold=gold)]) as (connection, _, ids):
-        assert conflict_rows.conflict_counts(connection)[ids["judge"]]["missed"] == (0, 0)
+        assert CountedPairs(connection, everything=False).conflicts[ids["judge"]]["missed"] == (0, 0)
 
 
 def test_words_stand_in_sql_as_they_are() -> None:

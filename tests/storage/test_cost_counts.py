@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -13,7 +13,7 @@ from sqlalchemy import text
 from builders import episode, lone, pair, satisfied, verdict
 from misjudge_storage import cost_counts
 from misjudge_storage.cost_counts import MOST_SESSIONS, known_sum
-from misjudge_storage.engine import Store
+from misjudge_storage.engine import Store, open_store
 from misjudge_storage.ingest import ensure_audit, ingest
 from misjudge_storage.types import Judge, Log, Record, Scale
 
@@ -92,6 +92,23 @@ def test_calls_are_counted_as_a_walk_through_the_logs_counts_them(any_store: Sto
         assert one.priced == sum(row["est_cost"] is not None for row in made)
         assert one.without_price == sum(row["est_cost"] is None for row in answered)
         assert (one.first_day, one.last_day) == ((days[0], days[-1]) if days else (None, None))
+
+
+@pytest.mark.postgres
+def test_days_of_calls_are_those_of_utc_whatever_the_zone_of_the_session(new_postgres: Callable[[], str]) -> None:
+    store = open_store(new_postgres())
+    try:
+        audit = keep(store, drawn_records(1))
+        days = []
+        for zone in ("UTC", "Pacific/Kiritimati", "Pacific/Pago_Pago"):
+            with store.read() as connection:
+                connection.execute(text(f"SET LOCAL TIME ZONE '{zone}'"))
+                found = cost_counts.call_groups(connection, audit)
+                days.append([(one.first_day, one.last_day) for one in found])
+    finally:
+        store.close()
+    assert days[0] == days[1] == days[2]
+    assert any(first is not None for first, _ in days[0])
 
 
 def test_uses_add_up_the_calls_of_all_models(any_store: Store) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import get_args
 
 import pytest
+from sqlalchemy import text
 
 from builders import JUDGE, SATISFACTION, episode, lone, messages, pair, passed, satisfied, verdict
 from misjudge_storage import drift_counts, three_way_counts
 from misjudge_storage.drift_counts import DriftTotals, Move
-from misjudge_storage.engine import Store
+from misjudge_storage.engine import Store, open_store
 from misjudge_storage.rows import judge_fingerprint
 from misjudge_storage.summary_records import reduce_audit
 from misjudge_storage.summary_values import Sums
@@ -85,8 +87,8 @@ def test_sessions_are_counted_by_the_same_periods_everywhere(any_store: Store, b
     ]
     audit = stored(any_store, made, "a")
     with any_store.read() as connection:
-        assert three_way_counts.has_human_labels(connection, audit)
-        assert not three_way_counts.has_human_labels(connection, "other")
+        assert three_way_counts.has_human_outcomes(connection, audit)
+        assert not three_way_counts.has_human_outcomes(connection, "other")
         for _ in range(2):
             three_way_counts.hold_sessions(connection, audit, judge_fingerprint(SATISFACTION), by, None)
         periods, total = three_way_counts.period_counts(connection), three_way_counts.total_counts(connection)
@@ -105,6 +107,33 @@ def test_sessions_are_counted_by_the_same_periods_everywhere(any_store: Store, b
         )
         three_way_counts.hold_sessions(connection, audit, judge_fingerprint(SATISFACTION), by, "2025-01-01")
         assert three_way_counts.total_counts(connection).sessions == 15
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("zone", ["Asia/Tokyo", "America/Los_Angeles"])
+@pytest.mark.parametrize("by", get_args(Step))
+def test_a_period_begins_in_utc_whatever_the_zone_of_the_session(
+    new_postgres: Callable[[], str], by: Step, zone: str
+) -> None:
+    times = [datetime(2024, 12, day, hour, 30, tzinfo=UTC) for day in (29, 30, 31) for hour in (0, 23)]
+    made = [lone(episode("x", passed(True), trial=n, occurred_at=at), line=n) for n, at in enumerate(times)]
+    store = open_store(new_postgres())
+    try:
+        audit = stored(store, made, "a")
+        with store.read() as connection:
+            connection.execute(text(f"SET LOCAL TIME ZONE '{zone}'"))
+            three_way_counts.hold_sessions(connection, audit, None, by, "2024-12-29")
+            found = {one.starts: one.sessions for one in three_way_counts.period_counts(connection)}
+    finally:
+        store.close()
+    assert (
+        found
+        == {
+            "day": {"2024-12-29": 2, "2024-12-30": 2, "2024-12-31": 2},
+            "week": {"2024-12-23": 2, "2024-12-30": 4},
+            "month": {"2024-12-01": 6},
+        }[by]
+    )
 
 
 def test_the_trend_is_added_up_by_task(any_store: Store) -> None:

@@ -19,7 +19,7 @@ from misjudge_storage.columns import utc_now
 from misjudge_storage.engine import Store, open_store
 from misjudge_storage.errors import NotFound
 from misjudge_storage.leases import LEASE_SECONDS, RUNS, Lease, Renewal
-from misjudge_storage.run_records import RunRow, list_runs, read_run, runs_under_way
+from misjudge_storage.run_records import RunRow, create_run, list_runs, read_run, runs_under_way
 from misjudge_storage.tables import RunEvent, table
 from run_builders import planned_run
 
@@ -73,6 +73,26 @@ def test_a_free_run_is_claimed_and_runs(any_store: Store) -> None:
     assert (row.state, row.owner, row.owner_host) == ("running", "one", HERE)
     assert before < row.lease_until - timedelta(seconds=LEASE_SECONDS) <= utc_now()
     assert (shown(any_store, run).state, shown(any_store, run).live) == ("running", True)
+
+
+def test_of_two_runs_of_an_audit_the_second_knows_who_was_there_before_as_long_as_they_are(any_store: Store) -> None:
+    first = planned_run(any_store)
+    elsewhere = planned_run(any_store, audit="other")
+    with any_store.write() as connection:
+        second, third = (create_run(connection, first.audit_id, "judge", "{}", None, ()) for _ in range(2))
+    ahead, _ = claimed(any_store, first.run_id), claimed(any_store, elsewhere.run_id)
+    assert write(any_store, leases.others_at_work, ahead) == []
+    mine = claimed(any_store, second, "two")
+    assert write(any_store, leases.others_at_work, mine) == [ahead], "not one that waits, nor of another audit"
+    assert write(any_store, leases.others_at_work, claimed(any_store, third, "three")) in ([ahead, mine], [mine, ahead])
+    assert write(any_store, leases.still_at_work, [ahead]) == [first.run_id]
+    assert write(any_store, leases.still_at_work, []) == []
+    sleep_through(any_store, first.run_id)
+    assert write(any_store, leases.still_at_work, [ahead]) == []
+    again = claimed(any_store, first.run_id)
+    assert write(any_store, leases.still_at_work, [ahead, mine]) == [second], "it came back behind the others"
+    write(any_store, leases.finish, again, "done", None)
+    assert write(any_store, leases.still_at_work, [again]) == []
 
 
 def test_a_run_that_somebody_holds_is_not_claimed(any_store: Store) -> None:

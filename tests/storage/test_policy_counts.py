@@ -6,6 +6,7 @@ from sqlalchemy import text
 
 from builders import episode, label, pair, verdict
 from misjudge_storage import tables
+from misjudge_storage.counted_pairs import CountedPairs
 from misjudge_storage.engine import Store
 from misjudge_storage.ingest import ensure_audit, ingest, insert_new
 from misjudge_storage.policy_counts import (
@@ -15,7 +16,6 @@ from misjudge_storage.policy_counts import (
     cascade_of_two,
     keep_only,
     pair_costs,
-    policy_counts,
     subsets,
 )
 from misjudge_storage.rows import judge_fingerprint, log_row
@@ -83,8 +83,8 @@ def test_pairs_are_counted_by_rule(any_store: Store) -> None:
     audit_id = stored(any_store)
     with any_store.read() as connection:
         reduce_audit(connection, audit_id)
-        found = policy_counts(connection, {ONE: 0.5}, 6)
-        plain = policy_counts(connection, {}, 6)
+        found = CountedPairs(connection, {ONE: 0.5}, 6, everything=False).policies
+        plain = CountedPairs(connection, {}, 6, everything=True).policies
     assert found[ONE] == PolicyCounts(
         pairs=5, calls=9, both_pairs=4, both_scored=4, repeated_pairs=0, repeated_calls=0,
         one_call=Sums(2, 4, 8, 8, 16, 34),

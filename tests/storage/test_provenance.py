@@ -9,6 +9,7 @@ from sqlalchemy import update
 
 from builders import JUDGE, pair, verdict
 from misjudge_storage import leases
+from misjudge_storage.columns import utc_now
 from misjudge_storage.engine import Store
 from misjudge_storage.ingest import ensure_judge, ingest
 from misjudge_storage.judging_records import CellResult, store_results
@@ -105,7 +106,12 @@ def test_a_lost_run_has_ended_and_another_run_may_finish_its_plan(any_store: Sto
     assert ask(any_store, unfinished_runs, run) == [UnfinishedRun(run.run_id, "lost", None, 0, 4)]
     with any_store.write() as connection:
         other = run._replace(run_id=create_run(connection, run.audit_id, "judge", "{}", None, run.cells))
-    put(any_store, *(result(other, number) for number in range(4)))
+    put(any_store, *(result(other, number) for number in range(2)))
+    with any_store.write() as connection:
+        connection.execute(update(RUNS).where(RUNS.c.run_id == other.run_id).values(state="done", ended_at=utc_now()))
+    left = [one.run_id for one in ask(any_store, unfinished_runs, run)]
+    assert run.run_id in left, "one that had been asked less does not do it"
+    put(any_store, *(result(other, number) for number in range(2, 4)))
     assert ask(any_store, unfinished_runs, run) == []
 
 

@@ -13,17 +13,18 @@ from sqlalchemy import Connection, text
 
 from builders import episode, label, pair, passed, rewarded, verdict
 from drawn_audits import OTHER, audits, put, relabel
-from misjudge_storage import gap_tallies, summary_records
 from misjudge_storage import reduced_kinds as kinds
+from misjudge_storage import row_chunks
+from misjudge_storage.counted_pairs import CountedPairs
 from misjudge_storage.engine import Store, open_store
 from misjudge_storage.errors import InvalidInput
 from misjudge_storage.ingest import ensure_audit, ingest, insert_new
 from misjudge_storage.reduced_audit import REDUCED, reduce_audit
 from misjudge_storage.rows import verdict_row
-from misjudge_storage.summary_records import bucket_counts, group_counts, pair_totals
 from misjudge_storage.summary_values import Group, PairTotals, Sums
 from misjudge_storage.tables import Verdict as VerdictTable
 from misjudge_storage.types import GoldLabel, Preference, Record
+from sliced_audits import sliced
 
 BY_THE_VIEWS = """
     SELECT
@@ -106,8 +107,9 @@ def test_an_audit_without_pairs_or_judges_has_no_rows(shared: Store) -> None:
     with shared.read() as connection:
         reduce_audit(connection, "aud_it's none")
         assert connection.execute(text(f"SELECT * FROM {REDUCED}")).all() == []
-        assert pair_totals(connection) == PairTotals(0, 0, 0, 0)
-        assert group_counts(connection) == bucket_counts(connection, graded_rewards=True) == {}
+        counts = CountedPairs(connection, everything=True)
+        assert counts.totals == PairTotals(0, 0, 0, 0)
+        assert not any(said(counts, "aud_it's none")[1:])
 
 
 def test_calls_are_told_apart_up_to_the_most_that_a_summary_takes(shared: Store) -> None:
@@ -131,10 +133,10 @@ def test_pairs_are_counted_once_however_many_judges_judged_them(shared: Store) -
     audit = put(shared, pair("p1", *sides, *both), pair("p2", *sides, line=2, gold=[label("tie")]))
     with shared.read() as connection:
         reduce_audit(connection, audit)
-        assert pair_totals(connection) == PairTotals(2, 1, 1, 0)
+        assert CountedPairs(connection, everything=False).totals == PairTotals(2, 1, 1, 0)
 
 
-def test_counts_by_bucket_add_up_to_those_of_the_judge(shared: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counts_by_bucket_add_up_to_those_of_the_judge(shared: Store) -> None:
     winners: tuple[Preference | None, ...] = ("A", "B", None)
     drawn = list(product(("near", "wide"), (0.0, 0.3, 0.7, 2.0), winners))
     records = [
@@ -151,10 +153,9 @@ def test_counts_by_bucket_add_up_to_those_of_the_judge(shared: Store, monkeypatc
     audit = put(shared, *records)
     with shared.read() as connection:
         reduce_audit(connection, audit)
-        ((group, whole),) = group_counts(connection).items()
-        buckets = bucket_counts(connection, graded_rewards=True)
-        monkeypatch.setattr(summary_records, "fields_hold", lambda _: False)  # as of a task of very many pairs
-        assert bucket_counts(connection, graded_rewards=True) == buckets
+        counts = CountedPairs(connection, everything=False)
+        ((group, whole),) = counts.groups.items()
+        buckets = counts.buckets(graded_rewards=True)
     assert (whole.pairs, whole.decidable, whole.unscored, whole.gold_tie) == (24, 18, 8, 6)
     tasks = [[said[2] for n, said in enumerate(drawn, 1) if n % 4 == task and said[1] and said[2]] for task in range(4)]
     wrong, asked = [said.count("B") for said in tasks], [len(said) for said in tasks]
@@ -190,15 +191,29 @@ def test_the_calls_of_pairs_are_read_from_an_index_alone(store: Store) -> None:
         dbapi.set_trace_callback(None)
     with store.read() as connection:
         reduce_audit(connection, "aud_1")
-        connection.exec_driver_sql(
-            "CREATE TEMPORARY TABLE audit_calls (pair_no, judge_no, ab, ba, un, bo, calls, score_a, score_b)"
-        )
-        (adding,) = [said for said in statements if "INSERT INTO audit_calls" in said and "SUM(" in said]
+        (adding,) = [said for said in statements if "INSERT INTO audit_rows" in said and "SUM(" in said]
         plan = [step.detail for step in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {adding}")]
     assert any("verdicts USING COVERING INDEX verdicts_by_pair" in step for step in plan), plan
-    assert any("p USING COVERING INDEX sqlite_autoindex_pairs_1" in step for step in plan), plan
     assert not any("GROUP BY" in step for step in plan), plan
 
 
-def test_fields_hold_what_fits_in_them() -> None:
-    assert gap_tallies.fields_hold(32_767) and not gap_tallies.fields_hold(32_768)
+@pytest.mark.parametrize("rows_at_a_time", [1, 5])
+def test_what_is_counted_does_not_hang_on_how_many_rows_are_read_at_a_time(
+    any_store: Store, monkeypatch: pytest.MonkeyPatch, rows_at_a_time: int
+) -> None:
+    audit = put(any_store, *sliced(4))
+    with any_store.read() as connection:
+        reduce_audit(connection, audit)
+        (judge,) = connection.scalars(text("SELECT judge_id FROM judges"))
+        at_once = said(CountedPairs(connection, {judge: 0.5}, 6, everything=True), audit)
+        monkeypatch.setattr(row_chunks, "ROWS_AT_A_TIME", rows_at_a_time)
+        for everything in (True, False):
+            assert said(CountedPairs(connection, {judge: 0.5}, 6, everything=everything), audit) == at_once
+    assert all(at_once)
+
+
+def said(counts: CountedPairs, audit: str) -> list[Any]:
+    wins = [[round(value, 9) if isinstance(value, float) else value for value in one] for one in counts.wins(audit)]
+    by_gap = counts.buckets(graded_rewards=True), counts.gaps(graded_rewards=True)
+    of_judges = counts.missing, counts.policies, counts.conflicts
+    return [counts.totals, counts.groups, *by_gap, counts.slices(99), *of_judges, wins]

@@ -1,13 +1,14 @@
-"""Near and farther pairs, and slices, as GROUP BYs: against a count in plain Python, on both data bases."""
+"""Near and farther pairs, and slices: against a count in plain Python, on both data bases."""
 
 from __future__ import annotations
 
 import pytest
 
 from builders import JUDGE
+from misjudge_storage.bucket_counts import GapOf
+from misjudge_storage.counted_pairs import CountedPairs
 from misjudge_storage.engine import Store
-from misjudge_storage.gap_counts import GapOf, gap_sums, gap_tasks
-from misjudge_storage.slice_counts import slice_counts
+from misjudge_storage.gap_counts import gap_tasks
 from misjudge_storage.summary_records import has_graded_rewards, reduce_audit
 from misjudge_storage.summary_values import CrossSums
 from misjudge_tools.stats.gaps import JointSums, JointTally, against_rest, joint_sums
@@ -24,7 +25,7 @@ def test_slices_and_the_rest_are_counted_by_task(any_store: Store, seed: int) ->
     audit_id = stored(any_store, records)
     with any_store.read() as connection:
         reduce_audit(connection, audit_id)
-        found = slice_counts(connection, ALL)
+        found = CountedPairs(connection, everything=False).slices(ALL)
     expected = slices(records)
     assert {(one.dimension, one.value) for one in found} == expected.keys()
     for one in found:
@@ -42,7 +43,8 @@ def test_only_the_largest_values_are_read_and_the_others_counted(any_store: Stor
     audit_id = stored(any_store, sliced(3))
     with any_store.read() as connection:
         reduce_audit(connection, audit_id)
-        every, largest = slice_counts(connection, ALL), slice_counts(connection, 2)
+        counts = CountedPairs(connection, everything=True)
+        every, largest = counts.slices(ALL), counts.slices(2)
     for dimension in {one.dimension for one in every}:
         whole = [one for one in every if one.dimension == dimension]
         assert [one for one in largest if one.dimension == dimension] == whole[:2]
@@ -57,7 +59,7 @@ def test_near_and_farther_pairs_are_counted_by_task(any_store: Store, seed: int)
     with any_store.read() as connection:
         reduce_audit(connection, audit_id)
         graded = has_graded_rewards(connection, audit_id)
-        found = gap_sums(connection, graded_rewards=graded)
+        found = CountedPairs(connection, everything=False).gaps(graded_rewards=graded)
         tasks = {gap: gap_tasks(connection, GapOf(judge_id, gap)) for gap in ("ability", "reward", "judge_score")}
     expected = near_and_far(records)
     compared = {gap for gap, tallies in expected.items() if any(t.n1 for t in tallies) and any(t.n2 for t in tallies)}
@@ -74,4 +76,7 @@ def test_binary_rewards_are_no_gap(any_store: Store) -> None:
     audit_id = stored(any_store, sliced(1))
     with any_store.read() as connection:
         reduce_audit(connection, audit_id)
-        assert {gap for _, gap in gap_sums(connection, graded_rewards=False)} == {"ability", "judge_score"}
+        assert {gap for _, gap in CountedPairs(connection, everything=False).gaps(graded_rewards=False)} == {
+            "ability",
+            "judge_score",
+        }

@@ -5,25 +5,20 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, text, update
 
 from builders import episode, pair, passed, verdict
 from misjudge_storage import stopping_records as stopping
+from misjudge_storage.columns import utc_now
 from misjudge_storage.engine import Store
 from misjudge_storage.ingest import ensure_audit, ingest
-from misjudge_storage.run_records import create_run
-from misjudge_storage.stopping_records import (
-    BucketDecision,
-    BucketLeft,
-    BucketPlan,
-    Place,
-    PlanLeft,
-    StopPlan,
-)
+from misjudge_storage.judging_records import store_results
+from misjudge_storage.run_records import RUNS, cell_ids, create_run
+from misjudge_storage.stopping_records import BucketDecision, Place, SparedCells, StopPlan
 from misjudge_storage.summary_records import REDUCED, reduce_audit
 from misjudge_storage.types import PairKey, Preference
 from rollout_builders import RolloutRun, rollout_run
-from run_builders import ORDERS, planned_run
+from run_builders import ORDERS, planned_run, result
 
 
 def left(connection: Connection, run: RolloutRun) -> Counter[str]:
@@ -41,9 +36,7 @@ def test_what_is_asked_about_pairs_comes_with_task_and_bucket_also_of_pairs_that
     with any_store.read() as connection:
         found = stopping.questions(connection, run.run_id)
         assert stopping.places(connection, run.audit_id, [str(cell.pair_id) for cell in judging]) == {}
-        assert stopping.buckets_left(connection, run.run_id) == [
-            BucketLeft(judging[0].actor_id, "near", len({cell.pair_id for cell in judging}), len(judging))
-        ]
+        assert stopping.pairs_asked(connection, [run.run_id]) == {cell.pair_id for cell in judging}
     assert [one.cell.cell_id for one in found] == [cell.cell_id for cell in judging]
     assert {one.place.bucket for one in found} == {"near"}
     assert [one.place.task_id for one in found] == sorted(one.place.task_id for one in found)
@@ -83,11 +76,11 @@ def test_episodes_are_spared_whose_pairs_have_nothing_left(any_store: Store) -> 
         spared = stopping.served_only(connection, run.run_id)
         assert [cell.cell_id for cell in spared] == [run.trajectory("z")]
         stopping.leave_out(connection, run.run_id, [cell.cell_id for cell in spared])
-        assert stopping.plan_left(connection, run.run_id) == PlanLeft(1, 2, 2)
+        assert len(stopping.pairs_asked(connection, [run.run_id])) == 1
         assert before - left(connection, run) == Counter(pairwise=4, rollout=1)
         stopping.put_back(connection, run.run_id, spared)
         stopping.put_back(connection, run.run_id, spared)
-        assert stopping.plan_left(connection, run.run_id) == PlanLeft(1, 2, 3)
+        assert before - left(connection, run) == Counter(pairwise=4)
         seq = connection.scalar(text("SELECT seq FROM cells WHERE cell_id = :cell"), {"cell": run.trajectory("z")})
         assert seq == spared[0].seq > 0, "in its old place"
 
@@ -98,18 +91,13 @@ def sides(connection: Connection, pair_id: str) -> tuple[str, str]:
     return a, b
 
 
-def test_an_empty_plan_has_nothing_left(any_store: Store) -> None:
-    run = planned_run(any_store)
-    with any_store.write() as connection:
-        stopping.leave_out(connection, run.run_id, [cell.cell_id for cell in run.cells])
-        assert stopping.plan_left(connection, run.run_id) == PlanLeft(0, 0, 0)
-        assert stopping.buckets_left(connection, run.run_id) == []
-
-
 def test_what_a_run_was_to_do_and_what_was_decided_is_noted_once(any_store: Store) -> None:
     run = planned_run(any_store)
-    bucket = BucketPlan(judge_id="j", bucket="near", tasks=2, pairs=2, calls=4)
-    plan = StopPlan(plan="d", pairs=2, calls=4, episodes=0, buckets=(bucket,))
+    plan = StopPlan(plan="d")
+    spared = [
+        SparedCells(kind="pairwise", judge_id="j", bucket="near", cells={"c": "p", "d": "p"}),
+        SparedCells(kind="rollout", cells={"e": None}),
+    ]
     first = BucketDecision(judge_id="j", bucket="near", tasks=2, low=0.1, high=0.9)
     with any_store.write() as connection:
         assert stopping.planned(connection, run.run_id) is None
@@ -117,9 +105,52 @@ def test_what_a_run_was_to_do_and_what_was_decided_is_noted_once(any_store: Stor
         stopping.note_decision(connection, run.run_id, first)
         stopping.note_decision(connection, run.run_id, first.model_copy(update={"tasks": 3}))
         stopping.note_decision(connection, run.run_id, first.model_copy(update={"judge_id": "k"}))
+        stopping.note_spared(connection, run.run_id, spared)
+        stopping.note_spared(connection, run.run_id, spared[:1])
         assert stopping.planned(connection, run.run_id) == plan
+        assert sorted(stopping.spared(connection, run.run_id), key=lambda one: one.kind) == spared
         found = stopping.decisions(connection, run.run_id)
     assert [(one.judge_id, one.tasks) for one in found] == [("j", 2), ("k", 2)]
+
+
+def test_what_the_very_same_request_was_spared_by_a_later_end_is_needless_but_for_what_was_begun(
+    any_store: Store,
+) -> None:
+    run = planned_run(any_store, pairs=3)
+    with any_store.write() as connection:
+        stopping.note_plan(connection, run.run_id, StopPlan(plan="d"))
+        store_results(connection, [result(run, 0)])
+        made = {
+            name: create_run(connection, run.audit_id, "judge", spec, None, ())
+            for name, spec in {"same": "{}", "other plan": "{}", "other spec": '{"a":1}', "unnoted": "{}"}.items()
+        }
+        for name, plan in {"same": "d", "other plan": "e", "other spec": "d"}.items():
+            stopping.note_plan(connection, made[name], StopPlan(plan=plan))
+            cells = {cell.cell_id: cell.pair_id for cell in run.cells[:4]}
+            stopping.note_spared(connection, made[name], [SparedCells(kind="pairwise", cells=cells)])
+        decision = BucketDecision(judge_id="j", bucket="all", tasks=2, low=0.1, high=0.9)
+        stopping.note_decision(connection, made["same"], decision)
+        assert stopping.same_requests(connection, run.run_id) == [made["same"]]
+        assert stopping.same_requests(connection, made["unnoted"]) == []
+        assert stopping.needless_by_now(connection, run.run_id) == []
+        end(connection, *(made[name] for name in ("other plan", "other spec", "unnoted")))
+        assert stopping.needless_by_now(connection, run.run_id) == []
+        stopping.leave_out_needless(connection, run.run_id)
+        end(connection, made["same"])
+        found = stopping.needless_by_now(connection, run.run_id)
+        assert {cell.cell_id for cell in found} == {cell.cell_id for cell in run.cells[2:4]}, (
+            "p0 was begun, p2 not spared"
+        )
+        assert stopping.needless_by_now(connection, made["same"]) == []
+        stopping.leave_out_needless(connection, run.run_id)
+        assert cell_ids(connection, run.run_id) == {cell.cell_id for cell in (*run.cells[:2], *run.cells[4:])}
+        assert stopping.decisions(connection, run.run_id) == [decision]
+        assert stopping.spared(connection, run.run_id) == stopping.spared(connection, made["same"])
+
+
+def end(connection: Connection, *run_ids: str) -> None:
+    done = {"state": "done", "ended_at": utc_now()}
+    connection.execute(update(RUNS).where(RUNS.c.run_id.in_(run_ids)).values(done))
 
 
 def test_a_run_that_stops_early_is_known_by_its_specification_alone(any_store: Store) -> None:

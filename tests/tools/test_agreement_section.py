@@ -16,6 +16,7 @@ from sqlalchemy import text
 from builders import JUDGE, SATISFACTION, episode, label, lone, pair, passed, satisfied, verdict
 from generated import fresh
 from misjudge_storage.engine import Store
+from misjudge_storage.errors import InvalidInput
 from misjudge_storage.types import GoldLabel, Judge, Preference, Record, Scale
 from misjudge_tools.deps import Deps
 from misjudge_tools.requests import SummarizeRequest
@@ -341,3 +342,74 @@ def test_judges_of_one_form_that_scored_nothing_in_common_have_no_alpha(deps: De
     stored(deps.store, [scores(0, (SATISFACTION, 0.5)), scores(1, (other, 0.5)), *many(4, "a", "b")])
     assert agreed(deps.store).score_alpha is None
     assert JUDGE.label not in agreed(deps.store).why
+
+
+def test_couples_can_be_asked_for_from_one_on(deps: Deps) -> None:
+    stored(deps.store, many(20, "a", "b", "c"))
+    whole = agreed(deps.store)
+    part = agreed(deps.store, sections=["agreement.rows.2"])
+    assert whole.rows is not None and part.rows == whole.rows[2:] and part.parts == ("rows.2",)
+    assert (part.errors, part.alpha, part.together, part.why) == ((), (), None, {})
+    errors = agreed(deps.store, sections=["agreement.errors.1", "agreement.errors.2"])
+    assert whole.errors is not None and errors.errors == whole.errors[1:] and errors.rows == ()
+    assert agreed(deps.store, sections=["agreement", "agreement.rows.2"]) == whole
+    mine = agreed(deps.store, sections=["agreement.rows.1"], judge="b")
+    assert mine.rows == tuple(row for row in whole.rows if "b" in (row.first, row.second))[1:]
+    with pytest.raises(InvalidInput, match=r"no part 'row' of agreement. Parts are: rows, errors"):
+        agreed(deps.store, sections=["agreement.row"])
+
+
+def test_couples_of_a_judge_that_are_too_many_stand_in_its_own_summary(
+    deps: Deps, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored(deps.store, many(20, "a", "b", "c"))
+    monkeypatch.setattr("misjudge_tools.summary.deciding.agreement.MOST_ROWS", 1)
+    whole = summary(deps.store)
+    assert whole.agreement is not None and whole.judges is not None
+    assert len(whole.agreement.rows or ()) == len(whole.agreement.errors or ()) == 1
+    assert (whole.agreement.rows_left_out, whole.agreement.errors_left_out) == (5, 2)
+    beside = whole.judges["a"].agreement
+    assert beside is not None and (beside.rows, beside.errors, beside.rows_left_out, beside.errors_left_out) == (
+        None,
+        None,
+        3,
+        2,
+    )
+    assert beside.why["rows"] == (
+        "The judge has 3 couples, too many beside those of other judges: choose it (judge=LABEL) to see them."
+    )
+    assert beside.why["errors"].startswith("The judge has 2 couples")
+    alone = agreed(deps.store, judge="a")
+    assert len(alone.rows or ()) == 1 and alone.rows_left_out == 2
+
+
+def test_kappa_is_that_of_the_same_couples(deps: Deps) -> None:
+    stored(deps.store, many(20, "a", "b", "c"))
+    found = summary(deps.store, sections=["agreement", "kappa"])
+    assert found.agreement is not None and found.judges is not None
+    rows = {f"{row.first}|{row.second}": row.kappa.value for row in found.agreement.rows or ()}
+    assert found.kappa == rows and len(rows) == 6
+    assert found.judges["b"].kappa == {name: kappa for name, kappa in rows.items() if "b" in name.split("|")}
+
+
+def test_of_many_labellers_kappa_is_told_of_one_judge(deps: Deps) -> None:
+    stored(deps.store, crowd(20))
+    assert (
+        summary(deps.store, sections=["agreement", "kappa"])
+        .why["kappa"]
+        .startswith("There are 22 labellers; choose one judge")
+    )
+    mine = summary(deps.store, sections=["kappa"], judge="a").kappa
+    assert mine is not None and len(mine) == 21 and {"a|b", "w00|a"} <= mine.keys()
+
+
+def test_a_person_and_a_data_set_of_one_name_have_the_kappa_of_the_person(deps: Deps) -> None:
+    records = [
+        one.model_copy(update={"gold": (label("A" if n % 2 else "B", "x"), label("B", "x", source="label"))})
+        for n, one in enumerate(many(8, "a"))
+    ]
+    stored(deps.store, records)
+    found = agreed(deps.store)
+    by_person = next(row for row in found.rows or () if (row.first_kind, row.second) == ("human", "a"))
+    kappa = summary(deps.store, sections=["agreement", "kappa"]).kappa
+    assert kappa is not None and kappa["x|a"] == by_person.kappa.value

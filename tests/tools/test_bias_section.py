@@ -21,7 +21,7 @@ from misjudge_storage.types import Judge, Order, Preference, Record, Verdict
 from misjudge_tools.deps import Deps
 from misjudge_tools.requests import SummarizeRequest
 from misjudge_tools.stats.probes import Differences, paired_effect, paired_sums
-from misjudge_tools.stats.probes import self_preference as against_gold
+from misjudge_tools.stats.probes import preference_by_gold as against_gold
 from misjudge_tools.stats.rates import Tally, cluster_sums, clustered_rate, independent
 from misjudge_tools.summarize_audit import summarize
 from misjudge_tools.summary.deciding.bias_values import BiasSection, WordBias

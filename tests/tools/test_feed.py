@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -70,10 +71,10 @@ def store(tmp_path: Path) -> Iterator[HeldStore]:
     opened.close()
 
 
-def feed_of(store: Store, run: RolloutRun) -> Feed:
+def feed_of(store: Store, run: RolloutRun, ahead: int | None = None) -> Feed:
     with store.read() as connection:
         row = run_records.read_run(connection, run.run_id)
-    return Feed(store, Shows(run), row, asyncio.Event(), only_failed=False)
+    return Feed(store, Shows(run), row, asyncio.Event(), only_failed=False, ahead=ahead)
 
 
 def made(store: Store, run: RolloutRun, task: str, *agents: str) -> frozenset[str]:
@@ -122,11 +123,11 @@ async def test_a_judging_waits_until_both_sides_are_stored_and_then_goes_before_
 async def test_a_worker_waits_for_what_others_do_and_leaves_when_nothing_can_come(store: HeldStore) -> None:
     run = rollout_run(store)
     feed = feed_of(store, run)
-    await taken(feed, 2)
+    first, second = await taken(feed, 2)
     waiting = asyncio.create_task(feed.next())
-    await feed.finished()
+    await feed.finished(first)
     assert not waiting.done()
-    await feed.finished()
+    await feed.finished(second)
     assert await waiting is None
     assert feed.waits_for == "episodes", "its pair was never made"
 
@@ -166,6 +167,60 @@ async def test_what_is_spared_is_not_given_out_wherever_it_is_by_then(store: Hel
     feed.spare(())
     feed.end()
     assert await feed.next() is None and feed.waits_for == "episodes"
+
+
+async def test_what_comes_back_is_given_out_once_wherever_it_was_by_then(store: HeldStore) -> None:
+    run = rollout_run(store, made_elsewhere=("x", "y"))
+    made(store, run, "t0", "x", "y")
+    more = [PlannedCell(f"c{n}", MATCH, "m", None, None, None, 0, task_id="t0") for n in range(CHUNK)]
+    add(store, run, *more)
+    feed = feed_of(store, run)
+    in_work, passed = await taken(feed, 1), [run.cells[1], *map(of(run), (3, 4))]
+    unread = of(run)(CHUNK + 1)
+    feed.spare({work.cell.cell_id for work in in_work} | {cell.cell_id for cell in (*passed, unread)})
+    for _ in range(2):  # each of the results that were stored together tells of it
+        feed.back([in_work[0].cell, *passed[:2], unread])
+    given = await taken(feed, CHUNK)
+    assert [work.cell.cell_id for work in given[:2]] == [cell.cell_id for cell in passed[:2]], "before the others"
+    assert in_work[0].cell.cell_id not in {work.cell.cell_id for work in given}, "its worker is not finished with it"
+    everything = {cell.cell_id for cell in (*run.cells, *more)} - {in_work[0].cell.cell_id, passed[2].cell_id}
+    assert Counter(work.cell.cell_id for work in given) == Counter(everything)
+
+
+def of(run: RolloutRun) -> Callable[[int], PlannedCell]:
+    """The matching at a place of the plan, behind the two cells of its pair."""
+    return lambda seq: PlannedCell(f"c{seq - 3}", MATCH, "m", None, None, None, 0, seq, task_id="t0")
+
+
+async def test_a_call_that_was_lost_while_it_was_spared_is_asked_again_where_it_came_back(store: HeldStore) -> None:
+    run = rollout_run(store, made_elsewhere=("x", "y"))
+    made(store, run, "t0", "x", "y")
+    feed = feed_of(store, run)
+    first, second = await taken(feed, 2)
+    feed.spare({first.cell.cell_id, second.cell.cell_id})
+    for work in (first, second):
+        feed.again(work._replace(asked=1))
+    feed.back([first.cell])
+    await feed.finished(first)
+    (again,) = await taken(feed, 1)
+    assert again == first._replace(asked=1)
+    await feed.finished(second)
+    await feed.finished(again)
+    assert await feed.next() is None
+
+
+async def test_beside_one_that_takes_long_no_more_is_given_out_than_may_be(store: HeldStore) -> None:
+    run = rollout_run(store, tasks=4)
+    feed = feed_of(store, run, ahead=3)
+    given = await taken(feed, 4)
+    assert [work.cell.seq for work in given] == [1, 2, 3, 4]
+    waiting = asyncio.create_task(feed.next())
+    for work in given[1:]:
+        await feed.finished(work)
+        assert not waiting.done(), "three beside the first"
+    await feed.finished(given[0])
+    fifth = await waiting
+    assert fifth is not None and fifth.cell.seq == 5
 
 
 async def test_what_is_spared_while_the_plan_is_read_is_not_given_out(store: HeldStore) -> None:

@@ -204,7 +204,10 @@ def test_a_judge_that_got_worse_beyond_the_interval_fails_although_it_is_under_t
     found = compared(deps.store, audit(0, 200), audit(30, 170), max_misselection=0.25)
     assert (found.outcome, found.exit_code) == ("fail", 1)
     assert found.difference is not None and found.difference.difference == pytest.approx(-0.15)
-    assert "worse than in before: on 200 pairs" in found.verdict and "15.0 points less often" in found.verdict
+    assert (
+        "worse than judge judge in audit before: on 200 pairs" in found.verdict
+        and "15.0 points less often" in found.verdict
+    )
 
 
 def test_a_judge_that_got_no_worse_passes(deps: Deps) -> None:
@@ -302,3 +305,28 @@ def test_a_mean_over_tasks_is_not_said_to_be_a_share_of_calls(deps: Deps) -> Non
     mean = found.model_copy(update={"misselection": found.misselection.model_copy(update={"rate": 0.08})})
     assert "6 of 100 calls (6.0 %, 95 % " in verdict_of(found)
     assert "8.0 % of 100 calls, as a mean over tasks (95 % " in verdict_of(mean)
+
+
+def test_a_baseline_names_its_judge_and_its_audit(deps: Deps) -> None:
+    renamed = JUDGE.model_copy(update={"label": "judge of last week"})
+    before = [record(n, *both("A", renamed)) for n in range(100)]
+    stored(deps.store, before, "before")
+    stored(deps.store, audit(30, 70))
+    found = asked(deps.store, baseline="before", max_misselection=0.9)
+    assert (found.outcome, found.baseline, found.baseline_judge) == ("fail", "before", "judge of last week")
+    assert "worse than judge judge of last week in audit before" in found.verdict
+    assert asked(deps.store).baseline_judge is None
+
+
+def test_a_margin_without_a_scale_says_how_to_state_one(deps: Deps) -> None:
+    unscaled = JUDGE.model_copy(update={"scale": Scale()})
+    stored(deps.store, [record(n, *both("A", unscaled)) for n in range(5)])
+    with pytest.raises(InvalidInput, match=r"Margins need scores of both sides on a stated scale.*--score-range"):
+        asked(deps.store, policy="margin>=2")
+
+
+def test_a_margin_that_was_not_tried_names_those_that_were(deps: Deps) -> None:
+    said = [verdict("A", order, judge=JUDGE, score_a=8, score_b=2) for order in ORDERS]
+    stored(deps.store, [record(n, *said) for n in range(5)])
+    with pytest.raises(InvalidInput, match=r"no policy 'margin>=99' for this judge.*both_orders.*margin>=1, margin>=2"):
+        asked(deps.store, policy="margin>=99")

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from builders import JUDGE, SATISFACTION, episode, label, pair, passed, satisfied, verdict
+from builders import JUDGE, SATISFACTION, episode, label, lone, pair, passed, satisfied, verdict
 from misjudge_storage.engine import Store
-from misjudge_storage.types import Order, Record, Verdict
+from misjudge_storage.types import Order, Record, Scale, Verdict
 from misjudge_tools.deps import Deps
 from misjudge_tools.requests import SummarizeRequest
 from misjudge_tools.summarize_audit import summarize
@@ -48,6 +48,15 @@ def judged(
         return pair(f"p-{task}", *sides, *said(n), line=n + 1, trial=0, ability_bucket=bucket)
 
     return [record(n) for n in range(tasks)]
+
+
+def scored(failed: int, sessions: int) -> list[Record]:
+    """Sessions that satisfied a judge, of which so many had failed, and five that failed beside them."""
+    outcomes = [(0.9, n >= failed) for n in range(sessions)] + [(0.1, False)] * 5
+    return [
+        lone(episode("x", passed(success), task=f"t{n}", satisfaction=[satisfied(score)]), line=n + 1)
+        for n, (score, success) in enumerate(outcomes)
+    ]
 
 
 def headline(store: Store, **asked: object) -> HeadlineSection:
@@ -189,3 +198,38 @@ def test_an_audit_without_a_verdict_has_nothing_to_release(deps: Deps) -> None:
     found = summary(deps.store, sections=["checklist", "headline", "recommendations"])
     assert found.checklist is None and found.headline is None and found.recommendations is None
     assert "nothing to release" in found.why["checklist"]
+
+
+@pytest.mark.parametrize(
+    ("failed", "sessions", "grade", "said"),
+    [
+        (30, 60, "do_not_use", "Do not take this judge's satisfaction for success: 30 of 60 satisfied sessions"),
+        (2, 90, "usable", "may be taken for success in sessions like these: 2 of 90 satisfied sessions"),
+        (2, 9, "undecided", "is not decided: 2 of 9 satisfied sessions"),
+    ],
+)
+def test_a_judge_of_satisfaction_alone_opens_with_how_many_that_satisfied_it_had_failed(
+    deps: Deps, failed: int, sessions: int, grade: str, said: str
+) -> None:
+    stored(deps.store, scored(failed, sessions))
+    found = headline(deps.store)
+    assert (found.grade, found.limit, found.misselection) == (grade, 0.2, None)
+    assert found.satisfied_failed is not None and (found.satisfied_failed.k, found.satisfied_failed.n) == (
+        failed,
+        sessions,
+    )
+    assert said in found.verdict[0] and "95 %" in found.verdict[0]
+    assert f"{failed + 5} of {sessions + 5} sessions" in found.verdict[1] and "relative risk" in found.verdict[1]
+    assert bool(found.would_change) == (grade != "usable")
+    assert f"{sessions} 个满意会话中 {failed} 个" in headline(deps.store, language="zh").verdict[0]
+
+
+def test_satisfaction_of_which_nothing_can_be_said_has_a_reason_in_place_of_a_verdict(deps: Deps) -> None:
+    unscaled = SATISFACTION.model_copy(update={"scale": Scale()})
+    stored(deps.store, [lone(episode("x", passed(True), satisfaction=[satisfied(0.9, unscaled)]))])
+    assert "--scale LOW-HIGH:THRESHOLD" in summary(deps.store, sections=["headline"]).why["headline"]
+
+
+def test_a_judge_that_nothing_satisfied_has_a_reason_in_place_of_a_verdict(deps: Deps) -> None:
+    stored(deps.store, scored(0, 0))
+    assert "satisfied with no session" in summary(deps.store, sections=["headline"]).why["headline"]

@@ -270,7 +270,7 @@ async def test_values_that_cannot_be_are_named_with_their_line(
         ("llmbar", {"scale": "1-7"}, r"--scale belongs to table and pairs and replay and gauge-runs, not to llmbar"),
         ("table", {"agent": "x"}, r"--agent belongs to tau-bench and trajectories"),
         ("tau-bench", {"gap_source": "reward"}, r"--gap-source belongs to pairs"),
-        ("replay", {"score_range": "0-10"}, r"--score-range belongs to pairs"),
+        ("replay", {"score_range": "0-10"}, r"--score-range belongs to table and pairs"),
         ("judgebench", {"gate_col": ["g"]}, r"--gate-col belongs to gauge-table"),
         ("gauge-table", {}, r"needs --reward-col COLUMN and --gate-col COLUMN"),
         ("gauge-table", {"reward_col": "r"}, r"needs --reward-col COLUMN and --gate-col COLUMN"),

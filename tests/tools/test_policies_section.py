@@ -248,7 +248,7 @@ def test_costs_are_those_of_the_calls_and_of_what_is_right(deps: Deps) -> None:
     stored(deps.store, [single(n, *in_both(CHEAP, "B" if n < 4 else "A"), logs=logs) for n in range(20)])
     found = row(policies(deps.store), "both_orders")
     assert found.cost_per_pair == pytest.approx(0.02)
-    assert found.cost_per_correct_selection == pytest.approx(20 * 0.02 / 16)
+    assert found.cost_per_right_pair == pytest.approx(20 * 0.02 / 16)
     assert row(policies(deps.store), "one_call").cost_per_pair == pytest.approx(0.01)
 
 
@@ -267,7 +267,7 @@ def test_each_judge_has_the_price_of_its_own_calls(deps: Deps) -> None:
     cheap, strong = policies(deps.store, "cheap"), policies(deps.store, "strong")
     assert row(cheap, "both_orders").cost_per_pair == pytest.approx(0.004)
     assert row(strong, "both_orders").cost_per_pair == pytest.approx(0.12)
-    assert row(strong, "both_orders").cost_per_correct_selection == pytest.approx(0.12 * 10 / 9)
+    assert row(strong, "both_orders").cost_per_right_pair == pytest.approx(0.12 * 10 / 9)
     assert row(cheap, "panel_majority").cost_per_pair == pytest.approx(0.124)
     assert row(cheap, "cascade").cost_per_pair == pytest.approx(0.004), "the other judge is asked about no pair"
 

@@ -10,7 +10,14 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from misjudge_tools.stats.probes import PairedSums, ProbeCounts, TaskTally, paired_effect, probe_rows, self_preference
+from misjudge_tools.stats.probes import (
+    PairedSums,
+    ProbeCounts,
+    TaskTally,
+    paired_effect,
+    preference_by_gold,
+    probe_rows,
+)
 from misjudge_tools.stats.rates import Tally, cluster_sums
 
 AUDITS = 2000
@@ -213,7 +220,7 @@ def test_self_preference_holds_the_truth(tasks: int, each: int, failed: float, d
     held = 0
     for own_failed, own_did in zip(wrong(failed), wrong(did), strict=True):
         a, b = (cluster_sums(Tally(int(k), each) for k in counts) for counts in (own_failed, own_did))
-        found = self_preference(a, b)
+        found = preference_by_gold(a, b)
         assert found is not None
         assert found.low is not None
         assert found.high is not None

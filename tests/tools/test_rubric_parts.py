@@ -12,7 +12,7 @@ from misjudge_storage.engine import Store, open_store
 from misjudge_storage.errors import InvalidInput
 from misjudge_tools.requests import SummarizeRequest
 from misjudge_tools.summarize_audit import summarize
-from misjudge_tools.summary.rubric_parts import PARTS
+from misjudge_tools.summary.parts import PARTS, RUBRICS
 from misjudge_tools.summary.rubric_values import RubricsSection
 from misjudge_tools.summary.values import AuditSummary
 from rubric_store import PLAIN, Said, pair_of, store_at_random, store_pairs, store_verdicts
@@ -37,12 +37,12 @@ def part(store: Store, *sections: str) -> RubricsSection:
     return found
 
 
-@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("name", PARTS[RUBRICS])
 def test_a_part_is_that_of_the_whole_and_the_others_are_empty(store: Store, name: str) -> None:
     whole, found = part(store, "rubrics"), part(store, f"rubrics.{name}")
     assert (whole.parts, found.parts, found.simulated) == ((), (name,), whole.simulated)
     assert getattr(found, name) == getattr(whole, name)
-    assert all(getattr(found, other) == () for other in PARTS if other not in {name, "simulated"})
+    assert all(getattr(found, other) == () for other in PARTS[RUBRICS] if other not in {name, "simulated"})
 
 
 def test_parts_go_with_each_other_and_with_whole_sections(store: Store) -> None:
@@ -78,7 +78,7 @@ def test_a_part_that_there_is_not_is_told_with_those_there_are(store: Store, nam
     with pytest.raises(InvalidInput) as refused:
         summary(store, name)
     assert str(refused.value).startswith(f"There is no part {name.removeprefix('rubrics.')!r} of rubrics. Parts are: ")
-    assert all(part in str(refused.value) for part in PARTS)
+    assert all(part in str(refused.value) for part in PARTS[RUBRICS])
 
 
 def test_other_sections_have_no_parts(store: Store) -> None:

@@ -27,8 +27,9 @@ from misjudge_tools.stats.common_errors import (
     together,
 )
 from misjudge_tools.stats.krippendorff_alpha import alpha_interval, alpha_nominal
-from misjudge_tools.stats.linear import alone, between_tasks, moments_of, share_sums
+from misjudge_tools.stats.linear import alone, between_tasks, share_sums
 from misjudge_tools.stats.rates import Tally, cluster_sums, clustered_rate, wilson
+from task_sums import moments_of
 
 ABSTRACTORS = [13, 0, 0, 0, 20, 7, 0, 4, 56]
 """100 women by kind of pregnancy and by two abstractors (Gwet, Handbook of Inter-Rater Reliability, 4th ed. 2014)."""

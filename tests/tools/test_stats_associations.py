@@ -13,8 +13,8 @@ from statsmodels.stats.contingency_tables import StratifiedTable, Table2x2
 
 from misjudge_storage.task_moments import Moments
 from misjudge_tools.stats.associations import mantel_haenszel, mean_of_shares, p_of_half
-from misjudge_tools.stats.linear import moments_of
 from misjudge_tools.stats.rates import NONE, Tally, cluster_sums, clustered_rate, independent
+from task_sums import moments_of
 
 CELLS = st.integers(1, 40)
 STRATA = st.lists(st.tuples(CELLS, CELLS, CELLS, CELLS), min_size=1, max_size=3)

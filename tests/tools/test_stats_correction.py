@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 
 from misjudge_storage.task_moments import Moments
 from misjudge_tools.stats.correction import (
-    Cells,
+    CheckedShare,
     Corrected,
-    Measured,
+    LabelledCells,
     corrected,
     ppi,
     rogan_gladen,
     rogan_gladen_share,
 )
-from misjudge_tools.stats.linear import moments_of
 from misjudge_tools.stats.rates import Tally, cluster_sums, clustered_rate
 from misjudge_tools.stats.rubrics import Estimate
+from task_sums import moments_of
 
 PAIRS = ((1, 1), (0, 1), (1, 0), (0, 0))
 """Of the four cells with a label: the judge, the label."""
@@ -39,12 +39,12 @@ def of_singles(cells: list[int]) -> Corrected:
 
 def test_the_published_vector_comes_out() -> None:
     assert rogan_gladen_share(0.4, 0.7, 0.9) == pytest.approx(1 / 6)
-    found = rogan_gladen(Measured(p=0.4, n=1000, q0=0.7, m0=200, q1=0.9, m1=200))
+    found = rogan_gladen(CheckedShare(p=0.4, n=1000, q0=0.7, m0=200, q1=0.9, m1=200))
     assert (found.low, found.high) == pytest.approx((0.05635, 0.26273), abs=5e-6)
 
 
 def test_a_judge_that_smoothing_leaves_no_better_than_chance_rules_nothing_out() -> None:
-    assert rogan_gladen(Measured(p=0.5, n=1000, q0=0.9, m0=20, q1=0.12, m1=1000)) == (0, 1)
+    assert rogan_gladen(CheckedShare(p=0.5, n=1000, q0=0.9, m0=20, q1=0.12, m1=1000)) == (0, 1)
 
 
 def test_a_perfect_judge_needs_no_correction_and_a_share_stays_between_0_and_1() -> None:
@@ -61,14 +61,14 @@ def test_ppi_is_that_of_the_paper_on_arrays(cells: list[int]) -> None:
     n, number = len(y), len(rest)
     power = np.cov(y, f, bias=True)[0, 1] / ((1 + n / number) * np.concatenate([f, rest]).var())
     power = float(np.clip(power, 0, 1))
-    found = ppi(Cells(*map(float, cells)))
+    found = ppi(LabelledCells(*map(float, cells)))
     assert found.power == pytest.approx(power)
     assert found.value == pytest.approx(power * rest.mean() + (y - power * f).mean())
     assert found.variance == pytest.approx(power**2 * rest.var() / number + (y - power * f).var() / n)
 
 
 def test_a_judge_that_says_the_same_of_all_has_no_weight() -> None:
-    found = ppi(Cells(30, 0, 20, 0, 100, 0))
+    found = ppi(LabelledCells(30, 0, 20, 0, 100, 0))
     assert (found.power, found.value) == (0, 0.6)
 
 
@@ -78,12 +78,12 @@ def test_with_independent_observations_the_intervals_are_those_of_the_papers() -
     total = sum(cells)
     assert (found.m0, found.m1, found.unlabelled) == (75, 82, 480)
     t = scipy.stats.t.ppf(0.975, total - 1)
-    expected = rogan_gladen(Measured(220 / 480, 480, 60 / 75, 75, 70 / 82, 82), t)
+    expected = rogan_gladen(CheckedShare(220 / 480, 480, 60 / 75, 75, 70 / 82, 82), t)
     assert found.rogan_gladen is not None and found.ppi is not None
     # The design effect is G/(G − 1), since a task is one observation.
     assert (found.rogan_gladen.low, found.rogan_gladen.high) == pytest.approx(expected, abs=1e-3)
     assert found.rogan_gladen.value == pytest.approx(rogan_gladen_share(220 / 480, 0.8, 70 / 82))
-    tuned = ppi(Cells(*map(float, cells)))
+    tuned = ppi(LabelledCells(*map(float, cells)))
     half = t * sqrt(tuned.variance * total / (total - 1))
     assert (found.ppi.low, found.ppi.high) == pytest.approx((tuned.value - half, tuned.value + half))
     assert (found.ppi_weight, found.ppi.n, found.why) == (tuned.power, total, {})

@@ -23,8 +23,8 @@ from misjudge_tools.stats.probes import (
     TaskTally,
     paired_effect,
     paired_sums,
+    preference_by_gold,
     probe_rows,
-    self_preference,
 )
 from misjudge_tools.stats.rates import NONE, Tally, cluster_sums, independent
 from misjudge_tools.stats.sign_tests import more_often, sign_test_power, smallest_seen, unequally_often
@@ -361,7 +361,7 @@ def test_no_probe_gives_no_row() -> None:
 
 
 def test_self_preference_is_the_difference_of_two_shares_with_newcombes_interval() -> None:
-    found = self_preference(independent(300, 1000), independent(100, 900))
+    found = preference_by_gold(independent(300, 1000), independent(100, 900))
     low, high = confint_proportions_2indep(300, 1000, 100, 900, method="newcomb", compare="diff")
     assert found is not None
     assert found.value == pytest.approx(0.3 - 1 / 9)
@@ -371,7 +371,7 @@ def test_self_preference_is_the_difference_of_two_shares_with_newcombes_interval
 
 def test_swapping_who_failed_turns_self_preference_round() -> None:
     failed, did = cluster_sums([Tally(3, 4), Tally(0, 2), Tally(1, 3)]), cluster_sums([Tally(1, 5), Tally(1, 4)])
-    one, other = self_preference(failed, did), self_preference(did, failed)
+    one, other = preference_by_gold(failed, did), preference_by_gold(did, failed)
     assert one is not None
     assert other is not None
     assert one.low is not None
@@ -380,7 +380,7 @@ def test_swapping_who_failed_turns_self_preference_round() -> None:
 
 
 def test_self_preference_needs_pairs_of_both_kinds_and_an_interval_two_tasks() -> None:
-    assert self_preference(NONE, independent(1, 5)) is None
-    assert self_preference(independent(1, 5), NONE) is None
-    single = self_preference(cluster_sums([Tally(1, 2)]), independent(1, 4))
+    assert preference_by_gold(NONE, independent(1, 5)) is None
+    assert preference_by_gold(independent(1, 5), NONE) is None
+    single = preference_by_gold(cluster_sums([Tally(1, 2)]), independent(1, 4))
     assert single == Effect(value=0.25, low=None, high=None, n=6)

@@ -17,7 +17,7 @@ from misjudge_tools.stats.rubrics import (
     RubricMetrics,
     SampleCounts,
     f1,
-    mean_share,
+    macro_mean,
     rubric_metrics,
     sample_f1,
 )
@@ -116,7 +116,7 @@ def random_sample(draw: random.Random, task: str) -> SampleCounts:
 @pytest.mark.parametrize("shares", [[0.2, 0.5, 0.9], [0.0, 1.0, 1.0, 0.5], [0.1] * 3 + [0.3] * 20])
 def test_the_mean_of_samples_has_the_interval_of_as_many_coins_as_vary_alike(shares: Sequence[float]) -> None:
     """Of two bounds, each is as many standard errors away as Student's t says, by the errors that it would have."""
-    found = mean_share(shares)
+    found = macro_mean(shares)
     mean, error = float(np.mean(shares)), float(scipy.stats.sem(shares))
     assert found.value == pytest.approx(mean)
     for bound in (found.low, found.high):
@@ -127,7 +127,7 @@ def test_the_mean_of_samples_has_the_interval_of_as_many_coins_as_vary_alike(sha
 
 def test_the_mean_of_many_samples_has_the_t_interval_of_scipy() -> None:
     shares = np.random.default_rng(2).beta(3, 4, 4000).tolist()
-    found = mean_share(shares)
+    found = macro_mean(shares)
     low, high = scipy.stats.t.interval(0.95, 3999, np.mean(shares), scipy.stats.sem(shares))
     assert found.low == pytest.approx(low, abs=1e-4)
     assert found.high == pytest.approx(high, abs=1e-4)
@@ -135,12 +135,12 @@ def test_the_mean_of_many_samples_has_the_t_interval_of_scipy() -> None:
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
 def test_samples_that_are_all_alike_do_not_have_an_interval_of_no_width(share: float) -> None:
-    found = mean_share([share] * 10)
+    found = macro_mean([share] * 10)
     assert found.value == share
     assert found.low is not None and found.high is not None
     assert found.low <= share <= found.high
     assert found.high - found.low > 0.2
-    assert mean_share([share]) == Estimate(value=share, low=0, high=1, n=1)
+    assert macro_mean([share]) == Estimate(value=share, low=0, high=1, n=1)
 
 
 def test_f1_is_0_where_both_are_0() -> None:

@@ -23,7 +23,19 @@ from misjudge_tools.judging.choice import choose_judge, judge_of
 from misjudge_tools.requests import Stop
 from misjudge_tools.runs.spec import RunSpec
 from misjudge_tools.runs.stop_report import stopping_facts
-from misjudge_tools.runs.stop_rule import ALL, Bucket, Evidence, Unit, Walk, units_of, walked
+from misjudge_tools.runs.stop_rule import (
+    ALL,
+    Bucket,
+    Evidence,
+    Saved,
+    Unit,
+    Walk,
+    needless,
+    saved,
+    spared_cells,
+    units_of,
+    walked,
+)
 from misjudge_tools.runs.stopping import Stopping
 from operations import NOWHERE, count, pair_records, stored
 
@@ -103,6 +115,30 @@ def test_a_task_of_which_one_order_is_missing_is_not_complete() -> None:
     assert walked(Walk(), BUCKET, units, STOP, read).position == 0
 
 
+def test_of_a_decided_bucket_all_is_needless_but_the_other_order_of_what_was_begun() -> None:
+    twice = tuple(cell("p", order, repeat=repeat) for repeat in (0, 1) for order in ("AB", "BA"))
+    units = [Unit("t", twice), unit("q")]
+    stored_now = {units[0].cells[0].cell_id}
+    assert needless(units, stored_now) == [*units[0].cells[2:], *units[1].cells], "also of another repeat"
+    assert needless(units, ()) == [one for unit in units for one in unit.cells]
+
+
+def test_what_is_saved_is_what_left_the_plan_and_is_not_asked_all_the_same() -> None:
+    near = Bucket("j", "near"), [cell("p"), cell("p", "BA"), cell("q")]
+    wide = Bucket("k", "wide"), [cell("p", judge="k"), cell("r", judge="k")]
+    episodes = [PlannedCell(name, kind, "x", None, None, None, 0) for name, kind in (("e", "rollout"), ("s", "score"))]
+    noted = spared_cells(dict([near, wide, (Bucket("l", "wide"), [])]), episodes)
+    assert [(one.judge_id, one.bucket, one.kind, len(one.cells)) for one in noted] == [
+        ("j", "near", "pairwise", 3),
+        ("k", "wide", "pairwise", 2),
+        (None, None, "rollout", 1),
+        (None, None, "score", 1),
+    ]
+    assert saved(noted, (), ()) == Saved(3, 6, 1)
+    assert saved(noted, (), {"r", "u"}) == Saved(2, 6, 1), "another judge is asked about it"
+    assert saved(noted, {cell("p", "BA").cell_id, "e"}, ()) == Saved(2, 5, 0)
+
+
 class Undone(Exception):
     """A transaction is given up."""
 
@@ -149,11 +185,16 @@ def at_work(tmp_path: Path) -> Iterator[AtWork]:
         plan = [cell(f"p{n}", order, judge_id) for n in range(30) for order in ("AB", "BA")]
         with_stop = RunSpec(judges=(spec,), stop=STOP).model_dump_json()
         run_id = create_run(connection, audit, "judge", with_stop, None, plan)
+    yield AtWork(store, run_id, plan, taken_up(store, run_id))
+    store.close()
+
+
+def taken_up(store: Store, run_id: str) -> Stopping:
+    with store.write() as connection:
         lease = claim(connection, run_id, "me")
         run = read_run(connection, run_id)
     assert lease is not None
-    yield AtWork(store, run_id, plan, Stopping(run, lease, lambda c, results: store_results(c, results, lease)))
-    store.close()
+    return Stopping(run, lease, lambda c, results: store_results(c, results, lease))
 
 
 def test_what_a_transaction_counted_that_was_undone_decides_nothing(at_work: AtWork) -> None:
@@ -168,15 +209,19 @@ def test_what_a_transaction_counted_that_was_undone_decides_nothing(at_work: AtW
     assert (count(at_work.store, "cells"), at_work.noted()) == (40, 1)
 
 
-def test_what_was_in_flight_is_put_back_and_of_a_pair_that_was_begun_nothing_is_spared(at_work: AtWork) -> None:
+def test_a_pair_that_was_begun_or_in_flight_gets_both_of_its_orders_whoever_goes_on(at_work: AtWork) -> None:
     at_work.catch_up()
     spared = at_work.stored(*range(20), 30).spared
     assert len(spared) == 60 - 20 - 2 and at_work.plan[31].cell_id not in spared
     late = at_work.stored(44)
-    assert (late.spared, count(at_work.store, "cells")) == (frozenset(), 60 - 38 + 1)
-    assert at_work.noted() == 1
+    assert (late.spared, count(at_work.store, "cells")) == (frozenset(), 60 - 38 + 2)
+    assert {cell.cell_id for cell in late.back} == {at_work.plan[place].cell_id for place in (44, 45)}, "both orders"
+    resumed = at_work._replace(stopping=taken_up(at_work.store, at_work.run_id))
+    resumed.catch_up()
+    assert count(at_work.store, "cells", f"cell_id = '{at_work.plan[45].cell_id}'") == 1, "it is still to be asked"
+    assert resumed.stored(45).spared == frozenset() and at_work.noted() == 1
     with at_work.store.read() as connection:
-        assert stopping_facts(connection, at_work.run_id, {}) is None, "what it was to do was not noted"
+        assert stopping_facts(connection, [at_work.run_id], {}) is None, "what it was to do was not noted"
 
 
 def test_who_lost_the_run_spares_nothing(at_work: AtWork) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cascade_parts import Says, Table, declared, replies
+from cascade_parts import Says, Table, declared, judges, replies
 from misjudge_storage.engine import Store
 from misjudge_tools.deps import Deps
 from misjudge_tools.judge import judge
@@ -126,4 +126,30 @@ async def test_what_was_saved_is_told_once_for_the_same_request(tmp_path: Path) 
         assert again.model_copy(update={"stopped": once.stopped}) == once
         await judged(deps, stop={"threshold": 0.31})
         more = facts(deps.store)
-        assert more is not None and len(more.stopped) > len(once.stopped)
+        assert more is not None and {(one.judge, one.bucket) for one in more.stopped} == {
+            (one.judge, one.bucket) for one in once.stopped
+        }, "each bucket once, as it was decided last"
+        assert more.calls_saved == 2 * FORTY - len(server.asked) == sum(one.calls for one in more.stopped)
+
+
+async def test_a_pair_is_saved_that_no_judge_was_asked_about_and_a_call_of_each_judge_is_one(tmp_path: Path) -> None:
+    async with PromptJudge(replies(TABLE)) as server, PromptJudge(replies({})) as other:
+        async with opened(tmp_path / "s.db", judges(server, {"strict": other})) as deps:
+            await judged(deps, stop={"threshold": 0.3})
+            first = facts(deps.store)
+            await judged(deps, judge="strict", stop={"threshold": 0.3})
+            both = facts(deps.store)
+            pairs = rows(deps.store, "SELECT COUNT(DISTINCT pair_id) AS n FROM verdicts")[0]["n"]
+    assert first is not None and both is not None
+    assert both.pairs_saved == FORTY - pairs < first.pairs_saved + FORTY / 2
+    assert both.calls_saved == 4 * FORTY - len(server.asked) - len(other.asked) > first.calls_saved
+
+
+async def test_what_was_spared_and_asked_later_is_not_saved(tmp_path: Path) -> None:
+    async with PromptJudge(replies(TABLE)) as server, opened(tmp_path / "s.db", keyed(server.base_url)) as deps:
+        await judged(deps, stop={"threshold": 0.3})
+        await judged(deps)
+        assert len(server.asked) == 2 * FORTY
+        later = facts(deps.store)
+    assert later is not None and len(later.stopped) == 2
+    assert (later.pairs_saved, later.calls_saved, {one.calls for one in later.stopped}) == (0, 0, {0})

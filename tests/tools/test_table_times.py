@@ -169,7 +169,7 @@ def test_the_scale_of_scores_can_be_stated(tmp_path: Path) -> None:
     }
     (bad, _) = read(tmp_path, made, scale="2-6:4")
     assert bad == BadRecord(2, "column 'score' holds a score that is not on the scale from 2 to 6")
-    with pytest.raises(InvalidInput, match="it needs --per-response"):
+    with pytest.raises(InvalidInput, match="needs --per-response"):
         parse_mapping((), (), False, "1-5:4")
 
 
@@ -192,3 +192,20 @@ def test_trajectories_say_when_they_took_place(tmp_path: Path, name: str) -> Non
     assert times(list(read_trajectories(write(tmp_path, made)))) == [NOON]
     (bad,) = read_trajectories(write(tmp_path, [{**made[0], name: "soon"}]))
     assert isinstance(bad, BadRecord) and name in bad.problem
+
+
+@pytest.mark.parametrize("written", [0, 10000, -1, 2025, 3.5])
+def test_a_number_that_is_no_time_of_our_days_is_refused_with_what_is_allowed(written: float) -> None:
+    with pytest.raises(RecordError, match=r"seconds or milliseconds since 1970 that falls in the years 1990 to 2100"):
+        moment("when", written)
+
+
+def test_the_scale_of_the_scores_of_pairs_can_be_stated(tmp_path: Path) -> None:
+    made = [{"task": "t", "a": "x", "b": "y", "score_a": 7, "score_b": 2}]
+    (record,) = read(tmp_path, made, per_response=False, score_range="0-10")
+    assert isinstance(record, Record)
+    assert [one.judge.scale for one in record.verdicts] == [Scale(low=0, high=10)]
+    (bad,) = read(tmp_path, made, per_response=False, score_range="0-5")
+    assert bad == BadRecord(1, "column 'score_a' holds a score that is not on the scale from 0 to 5")
+    with pytest.raises(InvalidInput, match="is of pairs"):
+        parse_mapping((), (), True, score_range="0-5")

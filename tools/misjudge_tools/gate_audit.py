@@ -16,6 +16,7 @@ from misjudge_tools.stats.paired import PairedDifference
 from misjudge_tools.stats.power import smallest_passing
 from misjudge_tools.summary.assemble import sections_of
 from misjudge_tools.summary.counts import AuditCounts
+from misjudge_tools.summary.deciding.policies_values import ANY_MARGIN, MARGINS
 from misjudge_tools.summary.gate_measure import Measured, of_calls, of_policy
 from misjudge_tools.summary.gate_values import GateResult
 from misjudge_tools.summary.gate_words import verdict
@@ -38,9 +39,10 @@ OF_PANELS = ("panel_majority", "panel_unanimity", "cascade")
 
 
 class _Drift(NamedTuple):
-    """How the judge compares with the baseline; `why` it cannot be told."""
+    """How the judge compares with `judge` of the baseline; `why` it cannot be told."""
 
     difference: PairedDifference | None = None
+    judge: str | None = None
     why: str | None = None
 
     @property
@@ -122,6 +124,7 @@ def _answer(of: Judged, label: str, request: GateRequest) -> GateResult:
         smallest_passing=smallest_passing(limit),
         pairs_needed=None if tells else still_needed(measured.rate, measured.pairs, limit),
         baseline=request.baseline,
+        baseline_judge=drift.judge,
         difference=drift.difference,
         reasons=tuple(why for why in (measured.why, drift.why) if why),
         warnings=(*unfinished_warnings(of.counts.unfinished), *([SAMPLE] if of.counts.unfinished else [])),
@@ -131,8 +134,8 @@ def _answer(of: Judged, label: str, request: GateRequest) -> GateResult:
 
 def _refuse_unknown(policy: str) -> None:
     """Before anything is counted: a name that no audit has is no answer of a gate."""
-    if policy not in POLICIES and not policy.startswith("margin>="):
-        raise InvalidInput(f"There is no policy {policy[:60]!r}. Policies are: {', '.join(POLICIES)}, margin>=M.")
+    if policy not in POLICIES and not policy.startswith(MARGINS):
+        raise InvalidInput(f"There is no policy {policy[:60]!r}. Policies are: {', '.join(POLICIES)}, {ANY_MARGIN}.")
 
 
 def _mixed(of: Judged) -> bool:
@@ -150,7 +153,7 @@ def _outcome(measured: Measured, drift: _Drift, request: GateRequest) -> Outcome
 def _drift(found: Sections) -> _Drift:
     if found.drift is None:
         return _Drift(why=found.why.get("drift"))
-    return _Drift(found.drift.difference, found.drift.why.get("difference"))
+    return _Drift(found.drift.difference, found.drift.baseline_judge, found.drift.why.get("difference"))
 
 
 def _marked(of: Judged, policy: str | None) -> str | None:

@@ -30,7 +30,7 @@ from misjudge_tools.interchange.replay import read_replay
 from misjudge_tools.interchange.rubricbench import read_rubricbench
 from misjudge_tools.interchange.simulatorarena import read_simulatorarena
 from misjudge_tools.interchange.table import preview_table, read_table
-from misjudge_tools.interchange.table_mapping import parse_mapping
+from misjudge_tools.interchange.table_mapping import TableMapping, parse_mapping
 from misjudge_tools.interchange.tau_bench import read_tau_bench
 from misjudge_tools.interchange.trajectories import read_trajectories
 from misjudge_tools.requests import Format, ImportRequest
@@ -45,7 +45,7 @@ RECORDED = 1_000
 """Problems that are kept with an import of the other records."""
 
 OPTIONS: dict[Format, frozenset[str]] = {
-    "table": frozenset({"map", "values", "per_response", "dry_run", "scale"}),
+    "table": frozenset({"map", "values", "per_response", "dry_run", "scale", "score_range"}),
     "pairs": frozenset({"gap_source", "scale", "score_range"}),
     "replay": frozenset({"scale"}),
     "gauge-runs": frozenset({"scale"}),
@@ -81,7 +81,7 @@ def reader_of(request: ImportRequest) -> Reader:
     given = {name: value for name, value in scales.items() if value is not None}
     match request.format:
         case "table":
-            mapping = parse_mapping(request.map, request.values, request.per_response, request.scale)
+            mapping = _mapping(request)
             return lambda path: read_table(path, mapping)
         case "pairs":
             return partial(read_pairs, gap_source=request.gap_source, **given)
@@ -140,8 +140,12 @@ def _links_below(folder: Path) -> Iterator[Path]:
         walked.add(whole)
 
 
+def _mapping(request: ImportRequest) -> TableMapping:
+    return parse_mapping(request.map, request.values, request.per_response, request.scale, request.score_range)
+
+
 def _preview(request: ImportRequest, paths: list[Path]) -> ImportResult:
-    mapping = parse_mapping(request.map, request.values, request.per_response, request.scale)
+    mapping = _mapping(request)
     previews = {str(path): preview_table(path, mapping).model_dump() for path in paths}
     return ImportResult(
         audit=request.audit,

@@ -68,8 +68,8 @@ class Stop(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    width: Annotated[float | None, Field(gt=0, lt=1)] = None
-    threshold: Annotated[float | None, Field(gt=0, lt=1)] = None
+    width: Annotated[float | None, Field(gt=0, lt=1, description="Of the interval, a share as 0.2.")] = None
+    threshold: Annotated[float | None, Field(gt=0, lt=1, description="A rate, a share as 0.1.")] = None
 
 
 StopOption = Annotated[
@@ -339,7 +339,7 @@ class ImportRequest(Request):
         Field(description="pairs: what reward_gap is a gap of."),
     ] = None
     scale: Annotated[str | None, Field(description="Of satisfaction, LOW-HIGH:THRESHOLD, as 1-5:4.")] = None
-    score_range: Annotated[str | None, Field(description="pairs: range of the judge's scores.")] = None
+    score_range: Annotated[str | None, Field(description="pairs, table: range of the judge's scores.")] = None
     reward_col: Annotated[str | None, Field(description="gauge-table: column of the mean reward.")] = None
     order_col: Annotated[str | None, Field(description="gauge-table: order of equal rewards.")] = None
     gate_col: Annotated[list[str], Field(description="gauge-table: name or name:rank (1 = best).")] = []

@@ -24,7 +24,7 @@ from misjudge_tools.summary.judged import Entry, Judged, entries
 from misjudge_tools.summary.kinship import shared_warnings, stated_families
 from misjudge_tools.summary.panel_counts import CascadeCounts
 from misjudge_tools.summary.panel_section import escalation_warnings
-from misjudge_tools.summary.rubric_parts import RUBRICS, is_part, only_parts, part_named
+from misjudge_tools.summary.parts import RUBRICS, is_part, only_rubric_parts, part_named
 from misjudge_tools.summary.sections import trouble_warnings, unfinished_warnings
 from misjudge_tools.summary.values import AuditSummary, SectionName, Sections
 
@@ -64,7 +64,7 @@ def _summary(counts: AuditCounts) -> AuditSummary:
         judge=chosen.label if chosen else None,
         warnings=(
             *unfinished_warnings(counts.unfinished),
-            *trouble_warnings(counts.agents),
+            *trouble_warnings(counts.troubled),
             *shared_warnings(_asked(counts, chosen), counts.families),
             *constant_warnings(_paired(counts, chosen), counts.groups),
             *_cascade_warnings(counts, chosen),
@@ -125,7 +125,7 @@ def _side_by_side(counts: AuditCounts, found: Sequence[Entry], request: Summariz
 
 def _names(request: SummarizeRequest) -> set[str]:
     """The sections asked for, whole or in part; none: all."""
-    return {RUBRICS if is_part(name) else name for name in request.sections or ()}
+    return {part_named(name).section if is_part(name) else name for name in request.sections or ()}
 
 
 def _choose(counts: AuditCounts, found: Sequence[Entry], request: SummarizeRequest) -> Entry | None:
@@ -153,10 +153,10 @@ def _only_rubrics(request: SummarizeRequest) -> bool:
 
 
 def _only(sections: Sections, request: SummarizeRequest) -> Sections:
-    """Only the parts of sections that were asked for."""
+    """Only the parts of the rubrics that were asked for; other sections make no more than that."""
     if not request.sections or sections.rubrics is None:
         return sections
-    return sections.model_copy(update={"rubrics": only_parts(sections.rubrics, request.sections)})
+    return sections.model_copy(update={"rubrics": only_rubric_parts(sections.rubrics, request.sections)})
 
 
 def _refuse_unknown(wanted: Sequence[str]) -> None:

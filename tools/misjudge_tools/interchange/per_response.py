@@ -32,7 +32,6 @@ from misjudge_storage.types import (
     Name,
     PairKey,
     Record,
-    RecordError,
     Satisfaction,
     Scale,
     Task,
@@ -42,8 +41,7 @@ from misjudge_storage.types import (
 )
 from misjudge_tools.interchange.evidence import satisfaction_judge
 from misjudge_tools.interchange.files import Row, parse_rows, read_rows
-from misjudge_tools.interchange.scales import bounds
-from misjudge_tools.interchange.table_cells import moment, number, whole
+from misjudge_tools.interchange.table_cells import moment, whole
 from misjudge_tools.interchange.table_layout import (
     Layout,
     cell,
@@ -53,6 +51,7 @@ from misjudge_tools.interchange.table_layout import (
     layout_of,
     messages_of,
     name,
+    score_on,
     task_of,
     text,
 )
@@ -130,17 +129,12 @@ def parse_response(layout: Layout, row: Row) -> Response:
         agent=name(layout, row, "agent") or "response",
         trial=whole(*cell(layout, row, "trial")),
         text=text(layout, row, "response"),
-        scores=tuple(JudgeScore(judge or column, _score(layout, row, column)) for column in columns),
+        scores=tuple(
+            JudgeScore(judge or column, score_on(layout.scale, column, row.fields.get(column))) for column in columns
+        ),
         checks=tuple(checks_of(layout, row)),
         time=moment(*cell(layout, row, "time")),
     )
-
-
-def _score(layout: Layout, row: Row, column: str) -> float | None:
-    score, (low, high) = number(column, row.fields.get(column)), bounds(layout.scale)
-    if score is not None and not low <= score <= high:
-        raise RecordError(f"column {column!r} holds a score that is not on the scale from {low:g} to {high:g}")
-    return score
 
 
 def _bounded(path: Path, responses: Iterable[Response]) -> list[Response]:

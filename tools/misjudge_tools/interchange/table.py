@@ -53,6 +53,7 @@ from misjudge_tools.interchange.table_layout import (
     layout_of,
     messages_of,
     name,
+    score_cell,
     task_of,
     text,
     verdict_cell,
@@ -211,7 +212,7 @@ def _gold(layout: Layout, row: Row) -> Iterator[GoldLabel]:
 
 
 def _verdicts(layout: Layout, row: Row, order: Order | None) -> Iterator[Verdict]:
-    score_a, score_b = (number(*cell(layout, row, role)) for role in ("score_a", "score_b"))
+    score_a, score_b = (score_cell(layout, row, role) for role in ("score_a", "score_b"))
     named = name(layout, row, "judge")
     winners: dict[str, Preference | None] = {
         column: verdict_cell(layout, row, column) for column in layout.columns.get("winner", ())
@@ -219,7 +220,7 @@ def _verdicts(layout: Layout, row: Row, order: Order | None) -> Iterator[Verdict
     if not winners and layout.columns.get("score_a") and layout.columns.get("score_b"):
         winners = {"scores": higher(score_a, score_b)}
     for column, winner in winners.items():
-        judge = imported_judge(named or column, "pairwise")
+        judge = imported_judge(named or column, "pairwise", layout.scale)
         reasons = text(layout, row, "reasons")
         if winner is None:
             yield Verdict(judge=judge, order=order, status="unscored", unscored_reason="parse_error", reasons=reasons)

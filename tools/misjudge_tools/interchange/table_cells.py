@@ -117,9 +117,9 @@ def yes_or_no(column: str, value: Any) -> bool | None:
 
 
 def moment(column: str, value: Any) -> datetime | None:
-    """A time in UTC, None for an empty cell: ISO 8601, without a zone in UTC, or seconds or milliseconds since 1970.
-
-    Raises RecordError naming the column.
+    """A time in UTC, None for an empty cell: ISO 8601, without a zone in UTC, or seconds or milliseconds since 1970 of
+    a moment from 1990 to 2100; a number of another size is rather a duration or a step. Raises RecordError naming the
+    column.
     """
     text = cell_text(value).strip()
     if not text:
@@ -133,8 +133,8 @@ def moment(column: str, value: Any) -> datetime | None:
         read = None
     if read is None or read.year not in _EPOCH_YEARS:
         raise RecordError(
-            f"column {column!r} must hold a time such as 2025-01-31T12:00:00+00:00 or 2025-01-31, or seconds or "
-            "milliseconds since 1970, or nothing"
+            f"column {column!r} must hold a time such as 2025-01-31T12:00:00+00:00 or 2025-01-31, or a number of "
+            "seconds or milliseconds since 1970 that falls in the years 1990 to 2100, such as 1738324800, or nothing"
         )
     return read
 

@@ -8,10 +8,13 @@ from itertools import takewhile
 from typing import Any, NamedTuple
 
 from misjudge_storage.hashing import digest
-from misjudge_storage.types import Check, Form, Judge, Message, Preference, Scale, Task
+from misjudge_storage.types import Check, Form, Judge, Message, Preference, RecordError, Scale, Task
 from misjudge_tools.interchange.files import Row
+from misjudge_tools.interchange.scales import bounds
 from misjudge_tools.interchange.table_cells import cell_text, number, preference, yes_or_no
 from misjudge_tools.interchange.table_mapping import TableMapping
+
+OPEN = Scale()
 
 
 class Cell(NamedTuple):
@@ -59,6 +62,19 @@ def verdict_cell(layout: Layout, row: Row, column: str) -> Preference | None:
     return preference(row.fields.get(column), layout.meanings[column])
 
 
+def score_cell(layout: Layout, row: Row, role: str) -> float | None:
+    """The score of a role, None for an empty cell. Raises RecordError for one that is not on the scale."""
+    return score_on(layout.scale, *cell(layout, row, role))
+
+
+def score_on(scale: Scale, column: str, value: Any) -> float | None:
+    """A score, None for an empty cell. Raises RecordError for one that is not on the scale."""
+    score, (low, high) = number(column, value), bounds(scale)
+    if score is not None and not low <= score <= high:
+        raise RecordError(f"column {column!r} holds a score that is not on the scale from {low:g} to {high:g}")
+    return score
+
+
 def task_of(layout: Layout, row: Row) -> Task:
     """The row's task: by its column, else by its prompt, else by its pair's id, else by its line."""
     prompt = text(layout, row, "prompt")
@@ -104,9 +120,9 @@ def _verifier(layout: Layout, stem: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def imported_judge(label: str, form: Form) -> Judge:
-    """The judge that a file names by `label`; its scale is open, since the file does not state one."""
-    return Judge(label=label, form=form, origin="imported", model=label)
+def imported_judge(label: str, form: Form, scale: Scale = OPEN) -> Judge:
+    """The judge that a file names by `label`; its scale is open where nobody states one."""
+    return Judge(label=label, form=form, origin="imported", model=label, scale=scale)
 
 
 def higher(score_a: float | None, score_b: float | None) -> Preference | None:

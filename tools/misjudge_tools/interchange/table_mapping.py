@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from misjudge_storage.errors import InvalidInput
 from misjudge_storage.types import Preference, Scale, Value
-from misjudge_tools.interchange.scales import read_scale
+from misjudge_tools.interchange.scales import read_range, read_scale
 from misjudge_tools.interchange.table_cells import folded
 
 _SHARED = ("prompt", "judge", "task", "trial", "time", "category", "subset", "criteria")
@@ -60,7 +60,7 @@ class ValueMap(NamedTuple):
 
 
 class TableMapping(Value):
-    """How a table is to be read. `scale` is that of the scores of responses, open where nobody states it."""
+    """How a table is to be read. `scale` is that of the scores, open where nobody states it."""
 
     columns: tuple[RoleColumns, ...] = ()
     values: tuple[ValueMap, ...] = ()
@@ -81,9 +81,14 @@ class TableMapping(Value):
 
 
 def parse_mapping(
-    map_options: Sequence[str], values_options: Sequence[str], per_response: bool, scale: str | None = None
+    map_options: Sequence[str],
+    values_options: Sequence[str],
+    per_response: bool,
+    scale: str | None = None,
+    score_range: str | None = None,
 ) -> TableMapping:
-    """Read `--map role=column,…` and `--values [scope:]value=A|B|tie,…`, each repeatable, and `--scale`.
+    """Read `--map role=column,…` and `--values [scope:]value=A|B|tie,…`, each repeatable, and the scale of scores:
+    `--scale` of responses, `--score-range` of pairs.
 
     `winner`, `gold` and `score` take several columns joined by "+"; `role=` leaves a role without a column.
     A comma in a column name is kept where no `role=` follows it. Raises InvalidInput.
@@ -93,14 +98,25 @@ def parse_mapping(
     twice = next((role for role, n in Counter(entry.role for entry in columns).items() if n > 1), None)
     if twice is not None:
         raise InvalidInput(f"--map names the role {twice} twice. Join several columns with +, as in gold=ann1+ann2.")
-    if scale is not None and not per_response:
-        raise InvalidInput("In a table --scale is that of the scores of responses: it needs --per-response.")
     return TableMapping(
         columns=tuple(columns),
         values=_value_maps(values_options),
         per_response=per_response,
-        scale=Scale() if scale is None else read_scale(scale),
+        scale=_scale(per_response, scale, score_range),
     )
+
+
+def _scale(per_response: bool, scale: str | None, score_range: str | None) -> Scale:
+    if scale is not None and not per_response:
+        raise InvalidInput(
+            "In a table --scale is that of the scores of responses and needs --per-response. The scale of score_a and "
+            "score_b of pairs is --score-range LOW-HIGH."
+        )
+    if score_range is not None and per_response:
+        raise InvalidInput("In a table --score-range is of pairs: with --per-response give --scale LOW-HIGH:THRESHOLD.")
+    if score_range is not None:
+        return read_range(score_range)
+    return Scale() if scale is None else read_scale(scale)
 
 
 def _items(option: str) -> list[str]:

@@ -5,7 +5,7 @@ So no crash comes between a verdict and what follows from it, and only what is s
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from sqlalchemy import Connection
 
@@ -50,12 +50,6 @@ class Escalating:
         pairs = {verdict["pair_id"] for verdict in verdicts if verdict["judge_id"] == self._terms.first_id}
         asked = [self._asked[pair_id] for pair_id in sorted(pairs & self._asked.keys())]
         return kept._replace(added=self._escalate(connection, self._terms, asked))
-
-    def elsewhere(self, connection: Connection, cells: Sequence[PlannedCell]) -> Collection[str]:
-        """Those of the first judge's cells that an older run under way asks: asking them here would cost twice."""
-        first = None if self._terms is None else self._terms.first_id
-        mine = [cell.cell_id for cell in cells if cell.actor_id == first]
-        return cascade_records.of_other_runs(connection, self._run, mine, older=True) if mine else ()
 
     def left_elsewhere(self, connection: Connection) -> bool:
         """Whether another run asks the panel something that follows here."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 from typing import NamedTuple, TypeVar
@@ -25,9 +25,10 @@ from misjudge_tools.judging.session import Judged
 from misjudge_tools.judging.showing import Shown
 from misjudge_tools.results import LIMIT_REACHED
 from misjudge_tools.runs.budget import Budget, Estimate, Ledger, Refusal, Spent, refuse_unpriced
+from misjudge_tools.runs.elsewhere import left_to_others
 from misjudge_tools.runs.episode_room import EpisodeRoom, EpisodeUse, NoRoom
 from misjudge_tools.runs.escalating import Escalating
-from misjudge_tools.runs.feed import Feed, Work
+from misjudge_tools.runs.feed import AHEAD, Feed, Work
 from misjudge_tools.runs.first_replies import FirstReplies
 from misjudge_tools.runs.outage import GatewayOutage, StoreOutage
 from misjudge_tools.runs.paid import Leave, LimitReached, Paid, RunEnding
@@ -55,7 +56,7 @@ class Ended(NamedTuple):
 
 class Sitting(NamedTuple):
     """One time that a run is worked on: under which lease, until `stop`, from where on, after how many replies of each
-    judge to it, and which of its cells.
+    judge to it, which of its cells, and `ahead` of it the claims on other runs of the audit.
     """
 
     run: RunRow
@@ -64,6 +65,7 @@ class Sitting(NamedTuple):
     before: run_progress.Progress
     replies: Mapping[str, int]
     only_failed: bool = False
+    ahead: Sequence[Lease] = ()
 
 
 class Execution:
@@ -85,7 +87,8 @@ class Execution:
             self._run,
             self._stop,
             only_failed=sitting.only_failed,
-            elsewhere=self._escalating.elsewhere,
+            elsewhere=partial(left_to_others, run_id=self._run.run_id, ahead=sitting.ahead),
+            ahead=AHEAD * session.concurrency if self._stopping.may_spare else None,
         )
         self._before = sitting.before
         self._ledger = ledger
@@ -183,7 +186,7 @@ class Execution:
                     async with self._gateway_outage.turn():
                         await self._do(work)
                 finally:
-                    await self._feed.finished()
+                    await self._feed.finished(work)
         except Exception as error:
             # The others finish what is in flight, so that nothing paid for is lost.
             self._end(error)
@@ -304,6 +307,7 @@ class Execution:
         if kept.added:
             self._feed.added()
         self._feed.spare(kept.spared)
+        self._feed.back(kept.back)
         if not kept.held:
             self._end(RunStopped(f"Run {self._run.run_id}: {TAKEN_OVER}."))
 

@@ -23,6 +23,10 @@ from misjudge_tools.runs.rubric_cells import RUBRIC_KINDS
 from misjudge_tools.runs.run_session import RunSession
 
 CHUNK = 256
+AHEAD = 8
+"""Cells that each worker of a run that may stop early goes on beside one that takes long: no result of theirs counts
+before that one's.
+"""
 Elsewhere = Callable[[Connection, Sequence[PlannedCell]], Collection[str]]
 """Which of some cells are left to another run."""
 
@@ -56,6 +60,7 @@ class Feed:
         *,
         only_failed: bool,
         elsewhere: Elsewhere = nowhere,
+        ahead: int | None = None,
     ) -> None:
         self._store = store
         self._session = session
@@ -63,6 +68,7 @@ class Feed:
         self._stop = stop
         self._only_failed = only_failed
         self._elsewhere = elsewhere
+        self._ahead = ahead
         self.left_out = False
         """Whether cells were left to another run."""
         self._changed = asyncio.Condition()
@@ -71,7 +77,9 @@ class Feed:
         self._waiting: dict[str, list[PlannedCell]] = {}
         self._come: set[str] = set()
         self._spared: set[str] = set()
-        self._in_work = 0
+        self._back: dict[str, PlannedCell] = {}
+        self._in_work: dict[int, PlannedCell] = {}
+        self._set_aside: dict[str, Work] = {}
         self._last = 0
         self._read_all = False
         self._more = False
@@ -95,8 +103,10 @@ class Feed:
         self._ready = deque(work for work in self._ready if work.cell.kind != ROLLOUT)
 
     def again(self, work: Work) -> None:
-        """Put a cell that got no reply behind the others."""
-        if work.cell.cell_id not in self._spared and (work.cell.kind != ROLLOUT or not self._judging_only):
+        """Put a cell that got no reply, and that its worker is not yet finished with, behind the others."""
+        if work.cell.cell_id in self._spared:
+            self._set_aside[work.cell.cell_id] = work  # it may come back to the run until its worker is finished
+        elif work.cell.kind != ROLLOUT or not self._judging_only:
             self._ready.append(work)
 
     def arrived(self, subjects: Collection[str]) -> None:
@@ -114,6 +124,19 @@ class Feed:
         self._unshown = deque(self._left(self._unshown))
         self._waiting = {subject: left for subject, cells in self._waiting.items() if (left := self._left(cells))}
 
+    def back(self, cells: Iterable[PlannedCell]) -> None:
+        """Give out those of these cells that were spared: they are in the run again, and what they judge is stored."""
+        again = {cell.cell_id: cell for cell in cells if cell.cell_id in self._spared}
+        self._spared.difference_update(again)
+        in_work = {cell.cell_id for cell in self._in_work.values()}  # which its worker finishes
+        self._back.update({cell_id: cell for cell_id, cell in again.items() if cell_id not in in_work})
+
+    def _take_back(self) -> None:
+        """Put before the others what came back; not what is read later anyway."""
+        again = [cell for cell in self._back.values() if cell.seq <= self._last]
+        self._unshown.extend(sorted(again, key=lambda cell: cell.seq))
+        self._back.clear()
+
     def _left(self, cells: Iterable[PlannedCell]) -> list[PlannedCell]:
         return [cell for cell in cells if cell.cell_id not in self._spared]
 
@@ -125,11 +148,14 @@ class Feed:
         """The next cell, to be followed by `finished`; None when none is left, or none is to be begun."""
         async with self._changed:
             while not (self._ended or self._stop.is_set()):
+                if self._back:
+                    self._take_back()
                 if self._unshown:
                     await self._show()
-                elif self._ready:
-                    self._in_work += 1
-                    return self._ready.popleft()
+                elif (work := self._taken()) is not None:
+                    return work
+                elif self._ready:  # too far ahead of what is being done
+                    await self._changed.wait()
                 elif not self._read_all:
                     await self._read_on()
                 elif self._in_work:  # what is being done may let other cells begin, or come back
@@ -138,10 +164,25 @@ class Feed:
                     return None
             return None
 
-    async def finished(self) -> None:
-        """A worker is done with the cell that it was given."""
+    def _taken(self) -> Work | None:
+        """The first that is ready and not too far ahead of what is being done."""
+        oldest = min((cell.seq for cell in self._in_work.values()), default=None)
+        last = None if oldest is None or self._ahead is None else oldest + self._ahead
+        place = next((n for n, work in enumerate(self._ready) if last is None or work.cell.seq <= last), None)
+        if place is None:
+            return None
+        work = self._ready[place]
+        del self._ready[place]
+        self._in_work[id(work)] = work.cell
+        return work
+
+    async def finished(self, work: Work) -> None:
+        """A worker is done with what it was given."""
         async with self._changed:
-            self._in_work -= 1
+            del self._in_work[id(work)]
+            aside = self._set_aside.pop(work.cell.cell_id, None)
+            if aside is not None and aside.cell.cell_id not in self._spared:
+                self._ready.append(aside)
             self._changed.notify_all()
 
     async def _read_on(self) -> None:
@@ -151,7 +192,8 @@ class Feed:
         stored |= self._come  # what was stored while the store was read
         self._read_all = not cells and not self._more
         self.left_out = self.left_out or bool(elsewhere)
-        for cell in self._left(cells):  # some may have been spared while the store was read
+        for cell in self._left(cells):  # some may have been spared while the store was read, or have come back
+            self._back.pop(cell.cell_id, None)
             if cell.cell_id in elsewhere:
                 continue
             subject = _subject(cell)

@@ -182,7 +182,7 @@ def store_plan(deps: Deps, operation: str, request: AskingRequest, plan: Plan, s
         )
         plan_pairs(connection, run_id, plan.pairs)
         if plan.stopping is not None:
-            note(connection, run_id, plan.stopping, cells)
+            note(connection, run_id, plan.stopping)
         return PlannedRun(run_id, already)
 
 

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
 from time import monotonic
-from typing import Any
 
 from sqlalchemy import Connection
 
-from misjudge_storage import run_progress, run_records
+from misjudge_storage import run_progress, run_records, stopping_records
 from misjudge_storage.columns import utc_now
 from misjudge_storage.engine import Store
 from misjudge_storage.errors import RunStopped
 from misjudge_storage.judging_records import StoredVerdict
-from misjudge_storage.run_progress import ErrorGroup, Progress, RoleSpend
+from misjudge_storage.run_progress import ErrorGroup, Progress, RoleSpend, Stage
 from misjudge_storage.run_records import RunRow
 from misjudge_tools.deps import Deps
 from misjudge_tools.results import ErrorSeen, RoleUse, RunReport, StageDone, VerdictShown
 from misjudge_tools.runs.cascade_report import cascade_report
 from misjudge_tools.runs.escalating import unasked
-from misjudge_tools.runs.spec import RunSpec, judges_named, read_spec, run_marks
-from misjudge_tools.runs.stop_report import stopping_report
+from misjudge_tools.runs.spec import judges_named, read_spec, run_marks
+from misjudge_tools.runs.stop_report import reason_of, stopping_report
 
 OPEN_STATES = frozenset({"queued", "running"})
 RESUMABLE = frozenset({"lost", "failed", "cancelled", "queued"})
@@ -45,11 +45,17 @@ def _report(connection: Connection, run: RunRow) -> RunReport:
     stages = run_progress.stages(connection, run.run_id)
     spent = run_progress.spent(connection, run.run_id)
     errors = run_progress.recent_errors(connection, run.run_id)
-    # Another run may have stored the last of its cells: then nothing is left to resume.
-    over = progress.done == progress.total and run.state in RESUMABLE and run.state != "queued"
+    needless = _needless(connection, run)
+    total = progress.total - needless.total()
+    # Another run may have stored the last of its cells, or have shown that it needs no more: nothing is left to resume.
+    over = progress.done == total and run.state in RESUMABLE and run.state != "queued"
     ended = over and not unasked(connection, run)
     working = run.state == "running"
     spec = read_spec(run.request_json, run.run_id)
+    stopping = stopping_report(connection, run, spec)
+    reason = run.note if working else run.reason
+    if run.state == "done" and stopping is not None:
+        reason = reason_of(stopping, judges=len(spec.judges))  # others may have asked what it was spared
     return RunReport(
         run=run.run_id,
         audit=run.audit,
@@ -58,8 +64,8 @@ def _report(connection: Connection, run: RunRow) -> RunReport:
         started_at=run.created_at,
         state="done" if ended else run.state,
         done=progress.done,
-        total=progress.total,
-        stages=tuple(StageDone(**stage._asdict()) for stage in stages),
+        total=total,
+        stages=tuple(_stage(stage, needless) for stage in stages),
         spent=tuple(_use(use) for use in spent),
         from_cache=sum(use.cached for use in spent),
         limits=json.loads(run.budget_json or "{}"),
@@ -68,17 +74,22 @@ def _report(connection: Connection, run: RunRow) -> RunReport:
         failed=0 if working or ended else len(run_progress.failed_cells(connection, run.run_id)),
         errors=tuple(_error(group) for group in errors),
         cascade=cascade_report(connection, run, spec),
-        **_stopping(connection, run, spec),
+        **({} if stopping is None else dict(stopping)),
         simulated=run_marks(spec) is not None,
-        reason=None if ended else run.note if working else run.reason,
+        reason=None if ended else reason,
         next=None if ended else _next_step(run),
     )
 
 
-def _stopping(connection: Connection, run: RunRow, spec: RunSpec) -> dict[str, Any]:
-    """The fields of a report on adaptive stopping."""
-    found = stopping_report(connection, run, spec)
-    return {} if found is None else dict(found)
+def _needless(connection: Connection, run: RunRow) -> Counter[str]:
+    """How many open cells of each kind a run that nobody works on does not need any more."""
+    if run.state not in RESUMABLE:
+        return Counter()
+    return Counter(cell.kind for cell in stopping_records.needless_by_now(connection, run.run_id))
+
+
+def _stage(stage: Stage, needless: Counter[str]) -> StageDone:
+    return StageDone(stage=stage.stage, done=stage.done, total=stage.total - needless[stage.stage])
 
 
 def _use(use: RoleSpend) -> RoleUse:

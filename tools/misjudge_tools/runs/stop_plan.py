@@ -13,24 +13,22 @@ from misjudge_storage.errors import InvalidInput
 from misjudge_storage.hashing import digest
 from misjudge_storage.rows import Row
 from misjudge_storage.run_records import PlannedCell
-from misjudge_storage.stopping_records import BucketDecision, BucketPlan, Place, Question, StopPlan
+from misjudge_storage.stopping_records import BucketDecision, Place, Question, SparedCells, StopPlan
 from misjudge_storage.types import Form
 from misjudge_tools.judging.forms import FORMS
 from misjudge_tools.requests import JudgingRequest, Stop
-from misjudge_tools.runs.plan import ROLLOUT
-from misjudge_tools.runs.stop_rule import Walk, units_of, walked
+from misjudge_tools.runs.stop_rule import Saved, Walk, needless, saved, spared_cells, units_of, walked
 from misjudge_tools.runs.stopping import AT_ONCE, evidence_of
 
 
 class StopWork(NamedTuple):
     """What a plan is spared since enough is known of some buckets already, and which these are.
 
-    `plan` is the digest of all cells that the request stands for, `places` says where its pairs belong.
+    `plan` is the digest of all cells that the request stands for.
     """
 
     plan: str
-    places: Mapping[str, Place]
-    spared: Sequence[PlannedCell] = ()
+    spared: Sequence[SparedCells] = ()
     decisions: Sequence[BucketDecision] = ()
 
 
@@ -84,22 +82,13 @@ def weighed(
     walks = {bucket: walked(Walk(), bucket, mine, stop, read, (), AT_ONCE) for bucket, mine in units.items()}
     decided = [bucket for bucket, walk in walks.items() if walk.decision is not None]
     stored = run_progress.stored_cells(connection, [cell.cell_id for cell in cells]) if decided else set()
-    spared = {
-        cell.cell_id
-        for bucket in decided
-        for unit in units[bucket]
-        for cell in unit.cells
-        if cell.cell_id not in stored
-    }
-    spared |= _served_only(cells, pairs, spared, stored) if spared else set()
+    without = {bucket: needless(units[bucket], stored) for bucket in decided}
+    spared = {cell.cell_id for mine in without.values() for cell in mine}
+    served = _served_only(cells, pairs, spared, stored) if spared else set()
     decisions = [walk.decision for walk in walks.values() if walk.decision is not None]
-    work = StopWork(
-        digest("plan", sorted(cell.cell_id for cell in cells)),
-        places,
-        [cell for cell in cells if cell.cell_id in spared],
-        decisions,
-    )
-    return Weighed([cell for cell in cells if cell.cell_id not in spared], work)
+    noted = spared_cells(without, [cell for cell in cells if cell.cell_id in served])
+    work = StopWork(digest("plan", sorted(cell.cell_id for cell in cells)), noted, decisions)
+    return Weighed([cell for cell in cells if cell.cell_id not in spared | served], work)
 
 
 def _by_task(cells: Sequence[PlannedCell], places: Mapping[str, Place]) -> Sequence[PlannedCell]:
@@ -127,48 +116,15 @@ def _served_only(
     }
 
 
-class Saved(NamedTuple):
-    """What a run is spared: pairs that nobody is asked about, calls of judges, and episodes."""
-
-    pairs_saved: int
-    calls_saved: int
-    episodes_saved: int
-
-
 def saved_from_start(work: StopWork, cells: Sequence[PlannedCell]) -> Saved:
     """What a plan with these cells is spared by what is known already."""
-    pairs = {cell.pair_id for cell in work.spared} - {cell.pair_id for cell in cells} - {None}
-    rollouts = sum(cell.kind == ROLLOUT for cell in work.spared)
-    return Saved(len(pairs), len(work.spared) - rollouts, rollouts)
+    return saved(work.spared, (), {cell.pair_id for cell in cells if cell.pair_id is not None})
 
 
-def noted_plan(work: StopWork, cells: Sequence[PlannedCell]) -> StopPlan:
-    """What a run with these cells was to do, with what it was spared from the start."""
-    whole = [*cells, *work.spared]
-    asked = [cell for cell in whole if cell.pair_id is not None]
-    units = units_of(Question(cell, work.places[str(cell.pair_id)]) for cell in asked)
-    rollouts = sum(cell.kind == ROLLOUT for cell in whole)
-    return StopPlan(
-        plan=work.plan,
-        pairs=len({cell.pair_id for cell in asked}),
-        calls=len(whole) - rollouts,
-        episodes=rollouts,
-        buckets=tuple(
-            BucketPlan(
-                judge_id=bucket.judge_id,
-                bucket=bucket.name,
-                tasks=len(mine),
-                pairs=len({cell.pair_id for unit in mine for cell in unit.cells}),
-                calls=sum(len(unit.cells) for unit in mine),
-            )
-            for bucket, mine in units.items()
-        ),
-    )
-
-
-def note(connection: Connection, run_id: str, work: StopWork, cells: Sequence[PlannedCell]) -> None:
-    """Note with a new run of these cells what it was to do, and what is decided already."""
-    stopping_records.note_plan(connection, run_id, noted_plan(work, cells))
+def note(connection: Connection, run_id: str, work: StopWork) -> None:
+    """Note with a new run what it was asked, and what is decided already and spared."""
+    stopping_records.note_plan(connection, run_id, StopPlan(plan=work.plan))
+    stopping_records.note_spared(connection, run_id, work.spared)
     for decision in work.decisions:
         stopping_records.note_decision(connection, run_id, decision)
 

@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 from misjudge_storage.cascade_records import Said
 from misjudge_storage.run_records import PlannedCell
-from misjudge_storage.stopping_records import BucketDecision, Question
+from misjudge_storage.stopping_records import BucketDecision, Question, SparedCells
 from misjudge_storage.types import Side
 from misjudge_tools.requests import Stop
+from misjudge_tools.runs.plan import ROLLOUT
 from misjudge_tools.stats.anytime import TaskShares, confidence_sequence, is_narrow, leaves_out
 from misjudge_tools.stats.rates import Interval, Tally
 
@@ -73,6 +74,70 @@ def units_of(questions: Iterable[Question]) -> dict[Bucket, list[Unit]]:
     return {
         bucket: [Unit(task_id, tuple(mine)) for task_id, mine in by_task.items()] for bucket, by_task in cells.items()
     }
+
+
+def needless(units: Iterable[Unit], stored: Collection[str]) -> list[PlannedCell]:
+    """What is open of a decided bucket, but for the other order of what was begun: a pair never keeps one order."""
+    cells = [cell for unit in units for cell in unit.cells]
+    begun = {begins(cell) for cell in cells if cell.cell_id in stored}
+    return [cell for cell in cells if cell.cell_id not in stored and begins(cell) not in begun]
+
+
+class Begun(NamedTuple):
+    """What is asked of a judge about a pair in both orders, once a repeat."""
+
+    judge_id: str
+    pair_id: str | None
+    repeat: int
+
+
+def begins(cell: PlannedCell) -> Begun:
+    """What is begun once this cell is stored."""
+    return Begun(cell.actor_id, cell.pair_id, cell.repeat)
+
+
+def spared_cells(
+    needless_by_bucket: Mapping[Bucket, Sequence[PlannedCell]], served: Iterable[PlannedCell]
+) -> list[SparedCells]:
+    """What leaves a plan, as it is noted: what decided buckets do not need, and what only served its pairs."""
+    noted = [
+        SparedCells(
+            kind="pairwise",
+            judge_id=bucket.judge_id,
+            bucket=bucket.name,
+            cells={cell.cell_id: cell.pair_id for cell in cells},
+        )
+        for bucket, cells in needless_by_bucket.items()
+        if cells
+    ]
+    by_kind: dict[str, dict[str, str | None]] = {}
+    for cell in served:
+        by_kind.setdefault(cell.kind, {})[cell.cell_id] = None
+    return [*noted, *(SparedCells(kind=kind, cells=cells) for kind, cells in by_kind.items())]
+
+
+class Saved(NamedTuple):
+    """What is spared: pairs that no judge is asked about, calls of all judges together, and episodes."""
+
+    pairs_saved: int
+    calls_saved: int
+    episodes_saved: int
+
+
+def saved(left_out: Iterable[SparedCells], asked: Collection[str], pairs_asked: Collection[str]) -> Saved:
+    """What left a plan: no cells that are asked all the same, no pairs of such cells, and none that is asked about."""
+    kept = set(pairs_asked)
+    calls: dict[str, str | None] = {}
+    episodes: set[str] = set()
+    for one in left_out:
+        kept.update(pair_id for cell_id, pair_id in one.cells.items() if pair_id is not None and cell_id in asked)
+        left = {cell_id: pair_id for cell_id, pair_id in one.cells.items() if cell_id not in asked}
+        if one.kind == ROLLOUT:
+            episodes.update(left)
+        else:
+            calls.update(left)
+    pairs = {pair_id for pair_id in calls.values() if pair_id is not None}
+    return Saved(len(pairs - kept), len(calls), len(episodes))
 
 
 def walked(

@@ -11,14 +11,25 @@ from functools import partial
 
 from sqlalchemy import Connection
 
-from misjudge_storage import cascade_records, run_progress, stopping_records
+from misjudge_storage import cascade_records, run_progress, run_records, stopping_records
 from misjudge_storage.judging_records import CellResult, Kept
 from misjudge_storage.leases import Lease, holds
 from misjudge_storage.run_records import PlannedCell, RunRow
 from misjudge_tools.requests import Stop
 from misjudge_tools.runs.plan import ROLLOUT
 from misjudge_tools.runs.spec import read_spec
-from misjudge_tools.runs.stop_rule import Bucket, Evidence, Unit, Units, Walk, units_of, walked
+from misjudge_tools.runs.stop_rule import (
+    Bucket,
+    Evidence,
+    Unit,
+    Units,
+    Walk,
+    begins,
+    needless,
+    spared_cells,
+    units_of,
+    walked,
+)
 
 AT_ONCE = 200
 """Tasks whose verdicts are read together where a run is taken up."""
@@ -55,17 +66,33 @@ class Stopping:
         self._weigh(connection, self._stop, list(self._units), afresh=True)
 
     def store(self, connection: Connection, results: Sequence[CellResult]) -> Kept:
-        """As `store_results`; `spared` are the cells that left the plan."""
+        """As `store_results`; `spared` are the cells that left the plan, `back` those that came back to it."""
         kept = self._store_results(connection, results)
         if self._stop is None or not kept.held:
             return kept
         stored = {str(result.verdict["verdict_id"]) for result in results if result.verdict is not None}
         made = {str(result.trajectory["trajectory_id"]) for result in results if result.trajectory is not None}
         # They were being asked when the others were spared.
-        late = [self._spared[cell_id] for cell_id in sorted((stored | made) & self._spared.keys())]
-        stopping_records.put_back(connection, self._run.run_id, late)
+        back = self._returning(connection, [self._spared[cell_id] for cell_id in (stored | made) & self._spared.keys()])
+        stopping_records.put_back(connection, self._run.run_id, back)
         touched = {self._bucket_of[cell_id] for cell_id in stored & self._bucket_of.keys()}
-        return kept._replace(spared=self._weigh(connection, self._stop, sorted(touched), afresh=False))
+        return kept._replace(
+            spared=self._weigh(connection, self._stop, sorted(touched), afresh=False), back=tuple(back)
+        )
+
+    def _returning(self, connection: Connection, late: Sequence[PlannedCell]) -> list[PlannedCell]:
+        """What belongs in the plan with cells that were stored after they had left it: a pair gets both of its orders,
+        and the scores of its episodes.
+        """
+        begun = {begins(cell) for cell in late if cell.pair_id is not None}
+        pairs = sorted({str(cell.pair_id) for cell in late if cell.pair_id is not None})
+        sides = stopping_records.sides_of(connection, self._run.run_id, pairs)
+        ids = {cell.cell_id for cell in late}
+        return [
+            cell
+            for cell in (self._spared.values() if late else ())
+            if cell.cell_id in ids or begins(cell) in begun or cell.trajectory_id in sides
+        ]
 
     def pass_over(self, cell: PlannedCell, task_id: str) -> None:
         """Let the tasks behind this one be counted without it, since this cell of it stays open in this sitting."""
@@ -77,12 +104,14 @@ class Stopping:
     def _weigh(self, connection: Connection, stop: Stop, buckets: Sequence[Bucket], *, afresh: bool) -> frozenset[str]:
         """Spare what is open of those of these buckets of which enough is known; the ids of what is spared."""
         decided = [bucket for bucket in buckets if self._decided(connection, stop, bucket, afresh=afresh)]
-        spared = [cell for bucket in decided for cell in self._open(connection, bucket)]
+        needless = {bucket: self._needless(connection, bucket) for bucket in decided}
+        spared = [cell for cells in needless.values() for cell in cells]
         if not spared:
             return frozenset()
         stopping_records.leave_out(connection, self._run.run_id, [cell.cell_id for cell in spared])
         served = stopping_records.served_only(connection, self._run.run_id)
         stopping_records.leave_out(connection, self._run.run_id, [cell.cell_id for cell in served])
+        stopping_records.note_spared(connection, self._run.run_id, spared_cells(needless, served))
         self._spared.update({cell.cell_id: cell for cell in (*spared, *served)})
         return frozenset(cell.cell_id for cell in (*spared, *served))
 
@@ -109,13 +138,12 @@ class Stopping:
         cells = {cell.cell_id for unit in counted for cell in unit.cells}
         return run_progress.stored_cells(connection, sorted(cells)) == cells
 
-    def _open(self, connection: Connection, bucket: Bucket) -> list[PlannedCell]:
-        """What is in the plan of a bucket and not stored, but for pairs of which something is: they get both orders."""
-        cells = {cell.cell_id: cell for unit in self._units[bucket] for cell in unit.cells}
-        there = cascade_records.planned(connection, self._run.run_id, list(cells))
+    def _needless(self, connection: Connection, bucket: Bucket) -> list[PlannedCell]:
+        """What is in the plan of a decided bucket and not needed."""
+        ids = [cell.cell_id for unit in self._units[bucket] for cell in unit.cells]
+        there = run_records.planned_by(connection, [self._run.run_id], ids)
         stored = run_progress.stored_cells(connection, sorted(there))
-        begun = {cells[cell_id].pair_id for cell_id in stored}
-        return [cells[cell_id] for cell_id in sorted(there - stored) if cells[cell_id].pair_id not in begun]
+        return [cell for cell in needless(self._units[bucket], stored) if cell.cell_id in there]
 
 
 def evidence_of(connection: Connection, audit_id: str, units: Sequence[Unit]) -> Evidence:

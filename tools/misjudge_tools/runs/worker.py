@@ -9,13 +9,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from functools import partial
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 from uuid import uuid4
 
-from misjudge_storage import leases, run_progress, run_records
+from sqlalchemy import Connection
+
+from misjudge_storage import leases, run_progress, run_records, stopping_records
 from misjudge_storage.engine import Store
 from misjudge_storage.errors import MisjudgeError, RunStopped
 from misjudge_storage.leases import Lease
@@ -32,11 +34,28 @@ T = TypeVar("T")
 OpenSession = Callable[[RunRow], AbstractAsyncContextManager[RunSession]]
 
 
+class _Claim(NamedTuple):
+    """The lease of a run, and those on other runs of its audit that were there before."""
+
+    lease: Lease
+    ahead: Sequence[Lease]
+
+
+def _claimed(connection: Connection, run_id: str, owner: str) -> _Claim | None:
+    """Take a run over, without what became needless meanwhile; None where another owner holds it."""
+    lease = leases.claim(connection, run_id, owner)
+    if lease is None:
+        return None
+    stopping_records.leave_out_needless(connection, run_id)
+    return _Claim(lease, leases.others_at_work(connection, lease))
+
+
 class _Active:
     """A run at work here: `execution` once its models are open, `taken_over` when its lease is another's."""
 
-    def __init__(self, lease: Lease) -> None:
-        self.lease = lease
+    def __init__(self, claim: _Claim) -> None:
+        self.lease = claim.lease
+        self.ahead = claim.ahead
         self.stop = asyncio.Event()
         self.task: asyncio.Task[None] | None = None
         self.execution: Execution | None = None
@@ -79,11 +98,11 @@ class Worker:
             if not active.stop.is_set() or active.task is None:
                 return
             await asyncio.wait([active.task])
-        lease = await self._write(partial(leases.claim, run_id=run_id, owner=self._owner))
-        if lease is None:
+        claim = await self._write(partial(_claimed, run_id=run_id, owner=self._owner))
+        if claim is None:
             raise RunStopped(f"Run {run_id} is worked on by another process; `runs` wait shows its progress.")
         self._unsaved.pop(run_id, None)
-        active = self._active[run_id] = _Active(lease)
+        active = self._active[run_id] = _Active(claim)
         # Not a child of the request's scope: a client that cancels or times out detaches, it does not stop the run.
         active.task = asyncio.create_task(self._work(run_id, active, only_failed), name=run_id)
         active.task.add_done_callback(lambda _: self._active.pop(run_id, None))
@@ -162,7 +181,7 @@ class Worker:
             return Ended("done", stopped)
         async with self._open_session(run) as session:
             replies = {judge_id: mine.asked for judge_id, mine in cells.items()}
-            sitting = Sitting(run, active.lease, active.stop, before, replies, only_failed)
+            sitting = Sitting(run, active.lease, active.stop, before, replies, only_failed, active.ahead)
             ledger = await asyncio.to_thread(ledger_of, self._store, run, session, self._clock)
             active.execution = Execution(self._store, session, sitting, ledger, self._clock)
             ended = await active.execution.carry_out()

@@ -9,11 +9,12 @@
     ranking         whether a gate ranks agents as their rewards do
     agent_pairs     every two agents compared, as sets that can be resampled
     bootstrap       resampling of whole clusters, all resamples counted at once
+    linearised      the variance between clusters of a number that is made of sums
     trials          pass^k over repeated trials of a task
     agreement       chance-corrected agreement of two labellers
     rubrics         how well generated rules stand for the gold ones
     paired          two ways of judging the same pairs
 
-Every function takes counts or small tables, as a GROUP BY gives them, and returns a frozen value. Nothing
-here imports numpy or scipy: the tests hold these functions against them.
+Every function takes counts or small tables, as a GROUP BY gives them, and returns a frozen value. Nothing but
+`task_permutation` imports numpy, and nothing scipy: the tests hold these functions against them.
 """

@@ -78,6 +78,12 @@ def cohen_kappa(table: Mapping[Labels, int]) -> Kappa:
     return Kappa(kappa=kappa, n=n, observed=agreed / n, expected=chance / (n * n))
 
 
+def table_of(cells: Sequence[float], labels: Sequence[str]) -> dict[Labels, int]:
+    """The confusion table with these numbers in its cells, the first one's labels down the rows."""
+    every = (Labels(first, second) for first in labels for second in labels)
+    return {labelled: round(number) for labelled, number in zip(every, cells, strict=True)}
+
+
 def agreement(moments: Moments, labels: Sequence[str], in_use: int, level: float = LEVEL) -> Agreement:
     """The agreement of two labellers, from moments of the cells of their table, the first one's labels down the rows.
 
@@ -85,8 +91,7 @@ def agreement(moments: Moments, labels: Sequence[str], in_use: int, level: float
     """
     size = len(labels)
     cells = [round(number) for number in moments.totals]
-    table = {Labels(labels[place // size], labels[place % size]): number for place, number in enumerate(cells)}
-    kappa = cohen_kappa(table)
+    kappa = cohen_kappa(table_of(cells, labels))
     observed = clustered_rate(share_sums([size * k + k for k in range(size)], range(size * size), moments), level)
     return Agreement(
         n=kappa.n,

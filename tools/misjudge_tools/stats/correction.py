@@ -27,7 +27,7 @@ NO_BETTER = (
 )
 
 
-class Cells(NamedTuple):
+class LabelledCells(NamedTuple):
     """What the judge says (yes, no) by what the label says, and of those without a label."""
 
     yes_yes: float
@@ -55,7 +55,7 @@ class Cells(NamedTuple):
         return self.yes + self.no
 
 
-class Measured(NamedTuple):
+class CheckedShare(NamedTuple):
     """A judge says yes of the share `p` of `n`; its specificity `q0` was seen on `m0` labels, its sensitivity `q1` on
     `m1`. The numbers may be effective ones, which are fractions.
     """
@@ -98,7 +98,7 @@ class Corrected(Value):
     why: dict[str, str]
 
 
-def rogan_gladen(measured: Measured, z: float | None = None) -> Interval:
+def rogan_gladen(measured: CheckedShare, z: float | None = None) -> Interval:
     """The interval of Lee et al. (arXiv 2511.21140) around the share by Rogan and Gladen; 95 % unless `z` is given.
 
     Only for q0 + q1 > 1; where the smoothed ones are not, nothing is ruled out.
@@ -121,7 +121,7 @@ def rogan_gladen_share(p: float, q0: float, q1: float) -> float:
     return _share((p + q0 - 1) / (q0 + q1 - 1))
 
 
-def ppi(cells: Cells) -> Tuned:
+def ppi(cells: LabelledCells) -> Tuned:
     """PPI++ (Angelopoulos, Duchi and Zrnic, arXiv 2311.01453) of a share, with λ between 0 and 1.
 
     λ·mean f(unlabelled) + mean(Y − λf)(labelled), Var = λ²Var(f)/N + Var(Y − λf)/n, λ = Cov(Y, f)/((1 + n/N)·Var f);
@@ -137,12 +137,12 @@ def ppi(cells: Cells) -> Tuned:
 
 
 def corrected(moments: Moments, negative_tasks: int, positive_tasks: int, labelled_tasks: int) -> Corrected:
-    """From moments of `Cells` by task, and in how many tasks a label says no, says yes, or is there at all.
+    """From moments of `LabelledCells` by task, and in how many tasks a label says no, says yes, or is there at all.
 
     Observations of a task go together: the numbers that the interval rests on are divided by the design effect of the
     estimate, its variance between tasks (`stats.linear`) over that of independent observations, at least 1.
     """
-    cells = Cells(*moments.totals)
+    cells = LabelledCells(*moments.totals)
     specificity = clustered_rate(share_sums([3], [2, 3], moments, negative_tasks))
     sensitivity = clustered_rate(share_sums([0], [0, 1], moments, positive_tasks))
     why = _refused(cells)
@@ -163,7 +163,7 @@ def corrected(moments: Moments, negative_tasks: int, positive_tasks: int, labell
     )
 
 
-def _refused(cells: Cells) -> dict[str, str]:
+def _refused(cells: LabelledCells) -> dict[str, str]:
     if min(cells.positive, cells.negative) < FEWEST:
         return dict.fromkeys(("rogan_gladen", "ppi"), NO_LABELS.format(fewest=FEWEST))
     if cells.unlabelled < FEWEST:
@@ -173,17 +173,17 @@ def _refused(cells: Cells) -> dict[str, str]:
     return {} if better else {"rogan_gladen": NO_BETTER}
 
 
-def _rogan_gladen(cells: Cells, moments: Moments) -> Estimate:
+def _rogan_gladen(cells: LabelledCells, moments: Moments) -> Estimate:
     p, q0, q1 = cells.yes / cells.unlabelled, cells.no_no / cells.negative, cells.yes_yes / cells.positive
     value = rogan_gladen_share(p, q0, q1)
     if moments.clusters < 2:
         return _estimate(value, Interval(0.0, 1.0), cells)
     times = _design_effect(_rogan_gladen_slopes(cells, p, q0, q1), moments)
-    counted = Measured(p, cells.unlabelled / times, q0, cells.negative / times, q1, cells.positive / times)
+    counted = CheckedShare(p, cells.unlabelled / times, q0, cells.negative / times, q1, cells.positive / times)
     return _estimate(value, rogan_gladen(counted, _critical(moments)), cells)
 
 
-def _rogan_gladen_slopes(cells: Cells, p: float, q0: float, q1: float) -> list[float]:
+def _rogan_gladen_slopes(cells: LabelledCells, p: float, q0: float, q1: float) -> list[float]:
     width = q0 + q1 - 1
     value = (p + q0 - 1) / width
     by_q1, by_q0 = -value / (width * cells.positive), (1 - value) / (width * cells.negative)
@@ -191,7 +191,7 @@ def _rogan_gladen_slopes(cells: Cells, p: float, q0: float, q1: float) -> list[f
     return [by_q1 * (1 - q1), -by_q1 * q1, -by_q0 * q0, by_q0 * (1 - q0), by_p * (1 - p), -by_p * p]
 
 
-def _ppi(tuned: Tuned, cells: Cells, moments: Moments) -> Estimate:
+def _ppi(tuned: Tuned, cells: LabelledCells, moments: Moments) -> Estimate:
     value = _share(tuned.value)
     if moments.clusters < 2:
         return _estimate(value, Interval(0.0, 1.0), cells)
@@ -216,7 +216,7 @@ def _critical(moments: Moments) -> float:
     return student_t_quantile((1 + LEVEL) / 2, moments.clusters - 1)
 
 
-def _estimate(value: float, interval: Interval, cells: Cells) -> Estimate:
+def _estimate(value: float, interval: Interval, cells: LabelledCells) -> Estimate:
     number = round(cells.labelled + cells.unlabelled)
     return Estimate(value=value, low=min(value, interval.low), high=max(value, interval.high), n=number)
 

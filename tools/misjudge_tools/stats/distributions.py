@@ -28,8 +28,9 @@ def student_t_quantile(p: float, df: int) -> float:
             return t if p > 0.5 else -t
 
 
-def binomial_upper_tail(k: int, n: int, p: float) -> float:
-    """P(X ≥ k) for X ~ Binomial(n, p), exact: the incomplete beta function I_p(k, n − k + 1) (DLMF 8.17.5).
+def binomial_upper_tail(k: float, n: float, p: float) -> float:
+    """P(X ≥ k) for X ~ Binomial(n, p), exact: the incomplete beta function I_p(k, n − k + 1) (DLMF 8.17.5), which is
+    defined between whole numbers, too.
 
     Relative rounding error under 1e-8 up to n = 1,000,000.
     """

@@ -6,6 +6,7 @@ from math import exp, lgamma, log, log1p
 from typing import NamedTuple
 
 from misjudge_tools.stats.distributions import incomplete_beta
+from misjudge_tools.stats.linearised import between_clusters
 from misjudge_tools.stats.rates import LEVEL, ClusterSums, even_clusters
 
 
@@ -58,7 +59,7 @@ def effective(sums: ClusterSums) -> EffectiveTally:
     return EffectiveTally(sums.k / deff, sums.n / deff)
 
 
-def by_task(sums: ClusterSums) -> EffectiveTally:
+def one_a_task(sums: ClusterSums) -> EffectiveTally:
     """As `effective`, and at most one observation a cluster: what a bound may rest on that must hold.
 
     An estimated design effect is too small as often as too large, and a bound on numbers divided by it lets up to twice
@@ -72,9 +73,7 @@ def by_task(sums: ClusterSums) -> EffectiveTally:
 def design_effect(sums: ClusterSums) -> float:
     """The variance of k/n between at least two clusters over that of as many independent observations, at least 1.
 
-    G/(G − 1) · Σ(k_i − p·n_i)²/n² over p(1 − p)/n, for 0 < k < n (Cochran, Sampling Techniques, 3rd ed. 1977, §6.3).
+    G/(G − 1) · Σ(k_i − p·n_i)²/n² over p(1 − p)/n, for 0 < k < n (`stats.linearised`).
     """
     k, n = sums.k, sums.n
-    # In whole numbers, since the sum of squares cancels.
-    between = sums.kk * n * n - 2 * sums.kn * k * n + sums.nn * k * k
-    return max(1.0, sums.clusters / (sums.clusters - 1) * between / (n * k * (n - k)))
+    return max(1.0, between_clusters(sums.clusters, (n, -k), (sums.kk, sums.kn, sums.nn)) / (n * k * (n - k)))

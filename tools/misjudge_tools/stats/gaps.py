@@ -14,6 +14,7 @@ from typing import NamedTuple
 from misjudge_storage.summary_values import CrossSums
 from misjudge_tools.stats.distributions import incomplete_beta
 from misjudge_tools.stats.exact import effective
+from misjudge_tools.stats.linearised import between_clusters
 from misjudge_tools.stats.probes import Effect
 from misjudge_tools.stats.rates import LEVEL, ClusterSums, Tally, cluster_sums, pooled_interval
 
@@ -163,8 +164,8 @@ def null_spread(sums: JointSums) -> Spread | None:
 
 
 def _null_variance(group: ClusterSums, k: int, n: int) -> float:
-    squares = group.kk * n * n - 2 * group.kn * k * n + group.nn * k * k
-    seen = group.clusters / (group.clusters - 1) * squares / (k * (n - k) * group.n * group.n)
+    between = between_clusters(group.clusters, (n, -k), (group.kk, group.kn, group.nn))
+    seen = between / (k * (n - k) * group.n * group.n)
     return max(seen, 1 / (group.clusters if group.k in (0, group.n) else group.n))
 
 

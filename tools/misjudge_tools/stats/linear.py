@@ -1,38 +1,20 @@
-"""The variance of a number that is made of counts, where observations of one task go together.
+"""The variance of a number that is made of counts, where observations of one task go together (`stats.linearised`).
 
-A number f that does not change when all counts are multiplied varies as Σ_j f_j·x_ij does between tasks i, f_j being
-its derivative by count j (linearisation: Woodruff, JASA 66, 1971; Cochran, Sampling Techniques, 3rd ed. 1977, §6.3).
-That sums to 0 over tasks, so no mean is to be taken off. Where each task holds one observation it is the delta method.
+Where each task holds one observation it is the delta method.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from misjudge_storage.task_moments import Moments
+from misjudge_tools.stats.linearised import between_clusters
 from misjudge_tools.stats.rates import ClusterSums
 
 
-def moments_of(tasks: Iterable[Sequence[float]]) -> Moments:
-    """The moments of the counts of one task each; tasks without any do not count."""
-    seen = [counts for counts in tasks if any(counts)]
-    number = len(seen[0]) if seen else 0
-    return Moments(
-        clusters=len(seen),
-        totals=tuple(sum(counts[j] for counts in seen) for j in range(number)),
-        products=tuple(sum(counts[j] * counts[k] for counts in seen) for j in range(number) for k in range(j, number)),
-    )
-
-
 def between_tasks(gradient: Sequence[float], moments: Moments) -> float:
-    """G/(G − 1) · Σ_i (Σ_j f_j·x_ij)², for two tasks or more."""
-    products = iter(moments.products)
-    total = 0.0
-    for j, first in enumerate(gradient):
-        total += first * first * next(products)
-        for second in gradient[j + 1 :]:
-            total += 2 * first * second * next(products)
-    return max(0.0, total) * moments.clusters / (moments.clusters - 1)
+    """Of counts by task with these moments, for two tasks or more."""
+    return between_clusters(moments.clusters, gradient, moments.products)
 
 
 def alone(gradient: Sequence[float], counts: Sequence[float]) -> float:

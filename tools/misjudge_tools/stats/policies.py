@@ -8,7 +8,7 @@ from math import floor, log10
 from typing import Literal, NamedTuple
 
 from misjudge_storage.types import Value
-from misjudge_tools.stats.exact import by_task, upper_bound
+from misjudge_tools.stats.exact import one_a_task, upper_bound
 from misjudge_tools.stats.rates import LEVEL, ClusterSums, Share, even_clusters
 
 MARGINS = 6
@@ -103,7 +103,7 @@ def certify(candidates: Sequence[Candidate], limit: float = LIMIT, level: float 
 
 
 def _tested(candidate: Candidate, limit: float, level: float) -> TestedPolicy:
-    k, n = by_task(candidate.sums)
+    k, n = one_a_task(candidate.sums)
     bound = upper_bound(k, n, level)
     return TestedPolicy(
         policy=candidate.policy, margin=candidate.margin, k=k, n=n, bound=bound, certified=bound <= limit

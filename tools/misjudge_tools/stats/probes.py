@@ -16,6 +16,7 @@ from typing import NamedTuple
 from misjudge_storage.types import Value
 from misjudge_tools.probing.variants import Aim
 from misjudge_tools.stats.distributions import student_t_quantile
+from misjudge_tools.stats.linearised import between_clusters
 from misjudge_tools.stats.multiplicity import adjusted
 from misjudge_tools.stats.rates import LEVEL, ClusterSums, Interval, pooled_interval
 from misjudge_tools.stats.sign_tests import more_often, smallest_seen, unequally_often
@@ -152,8 +153,8 @@ def paired_effect(sums: PairedSums, p: float | None = None, level: float = LEVEL
 
     They (Statistics in Medicine 31, 2012) add an item of +1 and one of −1 to the data and take the normal interval,
     which keeps its level where few items differ. The effective number is n/deff, where deff ≥ 1 is the variance of
-    the mean between tasks, G/(G − 1) · Σ(D_i − mean·n_i)²/n² (Cochran, Sampling Techniques, 3rd ed. 1977, §6.3), over
-    that of independent items; where all differences are alike no variance can be seen, and it is the number of tasks.
+    the mean between tasks, G/(G − 1) · Σ(D_i − mean·n_i)²/n² (`stats.linearised`), over that of independent items;
+    where all differences are alike no variance can be seen, and it is the number of tasks.
     The critical value is Student's with tasks − 1 degrees of freedom, as in `stats.rates`.
     """
     if sums.n == 0:
@@ -178,9 +179,8 @@ def _effective_number(mean: float, sums: PairedSums) -> float:
     alone = sums.squares * sums.n - sums.d * sums.d
     if alone == 0:
         return sums.clusters
-    between = sums.dd * sums.n * sums.n - 2 * sums.dn * sums.d * sums.n + sums.nn * sums.d * sums.d
-    deff = sums.clusters / (sums.clusters - 1) * between / (sums.n * alone)
-    return sums.n / max(1.0, deff)
+    between = between_clusters(sums.clusters, (sums.n, -sums.d), (sums.dd, sums.dn, sums.nn))
+    return sums.n / max(1.0, between / (sums.n * alone))
 
 
 def probe_rows(counts: Sequence[ProbeCounts], control: str) -> tuple[ProbeRow, ...]:
@@ -201,7 +201,7 @@ def probe_rows(counts: Sequence[ProbeCounts], control: str) -> tuple[ProbeRow, .
     return tuple(sorted(told, key=lambda row: (row.probe == control, not _found(row), -_size(row), _name(row))))
 
 
-def self_preference(own_failed: ClusterSums, own_did: ClusterSums, level: float = LEVEL) -> Effect | None:
+def preference_by_gold(own_failed: ClusterSums, own_did: ClusterSums, level: float = LEVEL) -> Effect | None:
     """How much more often the judge is wrong where that favours its own family; None unless both kinds were seen.
 
     Of pairs with one side of the judge's own family: wrong verdicts where gold says that this side failed, minus wrong

@@ -15,6 +15,7 @@ from pydantic import Field
 
 from misjudge_storage.types import Value
 from misjudge_tools.stats.distributions import normal_quantile, student_t_quantile
+from misjudge_tools.stats.linearised import between_clusters
 
 LEVEL = 0.95
 """Confidence level of every interval unless another is asked for."""
@@ -100,8 +101,7 @@ def clustered_rate(sums: ClusterSums, level: float = LEVEL) -> Rate:
     """The share `k/n` of clustered observations, with Wilson's interval on the effective number.
 
     The effective number is n/deff, where deff ≥ 1 is the variance of the share between clusters,
-    G/(G − 1) · Σ(k_i − p·n_i)²/n², over the binomial p(1 − p)/n. The former is the linearised variance of a
-    ratio of sums (Cochran, Sampling Techniques, 3rd ed. 1977, §6.3). `score_interval` does the rest.
+    G/(G − 1) · Σ(k_i − p·n_i)²/n² (`stats.linearised`), over the binomial p(1 − p)/n. `score_interval` does the rest.
     """
     if sums.n == 0:
         return plain_rate(0, 0)
@@ -160,9 +160,7 @@ def wilson(k: float, n: float, z: float) -> Interval:
 
 
 def _ratio_variance(sums: ClusterSums) -> float:
-    """The variance of k/n between clusters, 0 for a single one. Whole numbers, since the sum of squares cancels."""
+    """The variance of k/n between clusters, 0 for a single one."""
     if sums.clusters < 2:
         return 0.0
-    k, n = sums.k, sums.n
-    squares = sums.kk * n * n - 2 * sums.kn * k * n + sums.nn * k * k
-    return sums.clusters / (sums.clusters - 1) * (squares / n**4)
+    return between_clusters(sums.clusters, (sums.n, -sums.k), (sums.kk, sums.kn, sums.nn)) / sums.n**4

@@ -91,9 +91,9 @@ def rubric_metrics(samples: Iterable[SampleCounts], level: float = LEVEL) -> Rub
         hallucination_rate=clustered_rate(unmatched, level),
         precision=precise.rate.rate,
         structural_f1=_pooled_f1(precise, recall, len(whole), level),
-        macro_recall=mean_share([one.matched_gold / one.total_gold for one in whole], level),
-        macro_hallucination_rate=mean_share([1 - one.matched / one.answered for one in found if one.answered], level),
-        macro_structural_f1=mean_share([sample_f1(one) for one in whole], level),
+        macro_recall=macro_mean([one.matched_gold / one.total_gold for one in whole], level),
+        macro_hallucination_rate=macro_mean([1 - one.matched / one.answered for one in found if one.answered], level),
+        macro_structural_f1=macro_mean([sample_f1(one) for one in whole], level),
     )
 
 
@@ -108,7 +108,7 @@ def sample_f1(sample: SampleCounts) -> float:
     return f1(precision, sample.matched_gold / sample.total_gold)
 
 
-def mean_share(shares: Sequence[float], level: float = LEVEL) -> Estimate:
+def macro_mean(shares: Sequence[float], level: float = LEVEL) -> Estimate:
     """The mean m of independent shares, with Wilson's interval on as many yes/no observations as would make m vary as
     much, m(1 − m)·n/s², where s² is the variance of the shares, and with Student's critical value.
 

@@ -17,8 +17,8 @@ def more_often(k: int, other: int) -> float:
     return binomial_upper_tail(k, k + other, 0.5)
 
 
-def unequally_often(k: int, other: int) -> float:
-    """As `more_often`, two-sided: twice the smaller tail, at most 1."""
+def unequally_often(k: float, other: float) -> float:
+    """As `more_often`, two-sided: twice the smaller tail, at most 1. Effective numbers may be fractions."""
     return min(1.0, 2 * binomial_upper_tail(max(k, other), k + other, 0.5))
 
 

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, combinations, compress, product
-from math import comb, sqrt
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from itertools import chain, combinations, product
+from math import comb
 from random import Random
 from typing import Literal, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from misjudge_tools.stats.gaps import JointSums, JointTally
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.integer]
 
 MOST_ENUMERATED = 4096
 """Ways to permute up to which all are gone through."""
@@ -44,12 +51,16 @@ class _Test(NamedTuple):
     sizes: tuple[int, int]
 
 
-class _Way(NamedTuple):
-    """One way to permute: Σ of the signed contributions to each group, and those that got the smaller label."""
+class _Ways(NamedTuple):
+    """Ways to permute, one element each: Σ of the signed contributions to each group, and of the labelled tasks that
+    got the smaller label Σ(k − p·n), Σn and Σ(k − p·n)².
+    """
 
-    one: float
-    two: float
-    smaller: Sequence[_Labelled]
+    one: Floats
+    two: Floats
+    residual: Floats
+    n: Floats
+    square: Floats
 
 
 def moved(sums: JointSums) -> int:
@@ -72,13 +83,15 @@ def task_permutation(tasks: Iterable[JointTally], seed: int = SEED) -> Permuted:
     Both groups must have observations.
     """
     test = _test(sorted(task for task in tasks if task.n1 or task.n2))
-    as_it_is = _Way(sum(one for one, _ in test.signed), sum(two for _, two in test.signed), test.labelled[: test.dealt])
     statistic = _statistic(test)
-    seen = statistic(as_it_is) - 1e-9
+    seen = (
+        statistic(_ways(test, np.ones((1, len(test.signed)), dtype=np.float64), np.arange(test.dealt)[None]))[0] - 1e-9
+    )
     number = 2 ** len(test.signed) * comb(len(test.labelled), test.dealt)
     if number <= MOST_ENUMERATED:
-        return Permuted(sum(statistic(way) >= seen for way in _every(test)) / number, "enumerated")
-    above = sum(statistic(way) >= seen for way in _drawn(test, Random(seed)))
+        return Permuted(int((statistic(_every(test)) >= seen).sum()) / number, "enumerated")
+    drawn = _draws(seed, DRAWN, len(test.signed), len(test.labelled), test.dealt)
+    above = int((statistic(_ways(test, 2 * drawn.kept.astype(np.float64) - 1, drawn.dealt)) >= seen).sum())
     return Permuted((1 + above) / (1 + DRAWN), "permuted")
 
 
@@ -106,50 +119,61 @@ def _labelled(task: JointTally, share: float) -> _Labelled:
     return _Labelled(residual, n, residual * residual)
 
 
-def _statistic(test: _Test) -> Callable[[_Way], float]:
-    """The difference of one way over the root of the sum of its squares; 0 where no task differs from the others."""
+def _statistic(test: _Test) -> Callable[[_Ways], Floats]:
+    """The difference of each way over the root of the sum of its squares; 0 where no task differs from the others."""
     squares = sum(one * one for one, _ in test.signed)
     products = sum(one * two for one, two in test.signed)
     other_squares = sum(two * two for _, two in test.signed)
-    whole = _total(test.labelled)
+    whole = _Labelled(*(sum(column) for column in zip(*test.labelled, strict=True))) if test.labelled else _NOTHING
 
-    def value(way: _Way) -> float:
-        smaller = _total(way.smaller)
-        larger = _Labelled(whole.residual - smaller.residual, whole.n - smaller.n, whole.square - smaller.square)
+    def values(ways: _Ways) -> Floats:
+        smaller = (ways.residual, ways.n, ways.square)
+        larger = (whole.residual - ways.residual, whole.n - ways.n, whole.square - ways.square)
         first, second = (smaller, larger) if test.first else (larger, smaller)
-        n1, n2 = test.sizes[0] + first.n, test.sizes[1] + second.n
-        between = (way.one + first.residual) / n1 - (way.two + second.residual) / n2
-        variance = (
-            (squares + first.square) / (n1 * n1)
-            - 2 * products / (n1 * n2)
-            + (other_squares + second.square) / (n2 * n2)
-        )
-        return between / sqrt(variance) if variance > 1e-18 else 0.0
+        n1, n2 = test.sizes[0] + first[1], test.sizes[1] + second[1]
+        between = (ways.one + first[0]) / n1 - (ways.two + second[0]) / n2
+        variance = (squares + first[2]) / (n1 * n1) - 2 * products / (n1 * n2) + (other_squares + second[2]) / (n2 * n2)
+        alike = variance <= 1e-18
+        return np.where(alike, 0.0, between / np.sqrt(np.where(alike, 1.0, variance)))
 
-    return value
+    return values
 
 
-def _total(tasks: Sequence[_Labelled]) -> _Labelled:
-    return _Labelled(
-        sum(task.residual for task in tasks), sum(task.n for task in tasks), sum(task.square for task in tasks)
+_NOTHING = _Labelled(0.0, 0, 0.0)
+
+
+def _ways(test: _Test, signs: Floats, dealt: Ints) -> _Ways:
+    """Each row of `signs` is of a way, and each of `dealt` the places of the tasks that get the smaller label."""
+    signed = np.array(test.signed).reshape(len(test.signed), 2)
+    labelled = np.array(test.labelled, dtype=np.float64).reshape(len(test.labelled), 3)
+    return _Ways(*(signs @ signed).T, *labelled[dealt].sum(axis=1).T)
+
+
+def _every(test: _Test) -> _Ways:
+    signs = list(product((1.0, -1.0), repeat=len(test.signed)))
+    dealt = list(combinations(range(len(test.labelled)), test.dealt))
+    return _ways(
+        test,
+        np.repeat(np.array(signs), len(dealt), axis=0),
+        np.tile(np.array(dealt, dtype=np.int64), (len(signs), 1)),
     )
 
 
-def _every(test: _Test) -> Iterator[_Way]:
-    dealt = list(combinations(test.labelled, test.dealt))
-    for signs in product((1, -1), repeat=len(test.signed)):
-        one = sum(sign * first for sign, (first, _) in zip(signs, test.signed, strict=True))
-        two = sum(sign * second for sign, (_, second) in zip(signs, test.signed, strict=True))
-        yield from (_Way(one, two, smaller) for smaller in dealt)
+class _Draws(NamedTuple):
+    """Ways that were drawn, a row each: whether signed tasks keep their sign, and the places of labelled ones."""
+
+    kept: NDArray[np.uint8]
+    dealt: NDArray[np.int16]
 
 
-def _drawn(test: _Test, draw: Random) -> Iterator[_Way]:
-    ones, twos = [one for one, _ in test.signed], [two for _, two in test.signed]
-    one, two, width = sum(ones), sum(twos), len(test.signed)
-    for _ in range(DRAWN):
-        kept = [bit == "1" for bit in f"{draw.getrandbits(width):0{width}b}"] if width else []
-        yield _Way(
-            2 * sum(compress(ones, kept)) - one,
-            2 * sum(compress(twos, kept)) - two,
-            draw.sample(test.labelled, test.dealt),
-        )
+@lru_cache(maxsize=16)
+def _draws(seed: int, number: int, signed: int, labelled: int, dealt: int) -> _Draws:
+    """The same for all judges with as many tasks of each kind, so that drawing takes its time once."""
+    draw = Random(seed)
+    bits: list[str] = []
+    places: list[list[int]] = []
+    for _ in range(number):
+        bits.append(f"{draw.getrandbits(signed):0{signed}b}" if signed else "")
+        places.append(draw.sample(range(labelled), dealt))
+    kept = np.frombuffer("".join(bits).encode(), dtype=np.uint8).reshape(number, signed) - np.uint8(ord("0"))
+    return _Draws(kept, np.array(places, dtype=np.int16).reshape(number, dealt))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection
 
 from misjudge_storage import agreement_counts as counted
-from misjudge_storage.agreement_counts import CoupleCounts, GroupLabels, Labeller, ScoredUnits
+from misjudge_storage.agreement_counts import Couples, GroupLabels, Labeller, ScoredUnits
 from misjudge_storage.summary_values import JudgeFacts
 from misjudge_storage.types import Form
 from misjudge_tools.summary.sections import MOST_LABELLERS
@@ -24,12 +24,12 @@ class ScoredForm(NamedTuple):
 
 class AgreementCounts(NamedTuple):
     """The `labellers` of pairs, how many labels are `in_use`, every two of them (`couples`; of more than
-    `MOST_LABELLERS` only the judges), and all together by group and by form.
+    `MOST_LABELLERS` only the judges; None for one), and all together by group and by form.
     """
 
     labellers: Sequence[Labeller]
     in_use: int
-    couples: Sequence[CoupleCounts]
+    couples: Couples | None
     groups: Sequence[GroupLabels]
     scored: Sequence[ScoredForm]
 
@@ -61,7 +61,7 @@ def read_agreement(
     return AgreementCounts(
         labellers=labellers,
         in_use=counted.labels_in_use(connection),
-        couples=counted.couples(connection, only_judges=many) if several else (),
+        couples=counted.couples(connection, only_judges=many) if several else None,
         groups=counted.group_labels(connection) if several else (),
         scored=[found for form in _forms(among) if (found := _scored(connection, audit_id, among, form))],
     )

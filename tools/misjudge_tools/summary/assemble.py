@@ -20,6 +20,7 @@ from misjudge_tools.summary.deciding.cost import cost_section
 from misjudge_tools.summary.deciding.drift import drift_section
 from misjudge_tools.summary.deciding.gaps import gaps_section
 from misjudge_tools.summary.deciding.headline import headline_section
+from misjudge_tools.summary.deciding.kappa import kappa_section
 from misjudge_tools.summary.deciding.policies import policies_section
 from misjudge_tools.summary.deciding.power import power_section
 from misjudge_tools.summary.deciding.ranking import ranking_section
@@ -126,10 +127,6 @@ def _agents(of: Judged) -> tuple[AgentOutcome, ...] | NoData:
     return make.agents_section(of.counts.agents, of.satisfied_by, of.counts.agent_satisfaction)
 
 
-def _kappa(of: Judged) -> dict[str, float | None] | NoData:
-    return make.kappa_section(of.counts.labels, None if of.alone or of.entry is None else of.entry.judge)
-
-
 def _unscored(of: Judged) -> dict[str, int]:
     total: dict[str, int] = {}
     for judge_id in of.ids:
@@ -179,7 +176,7 @@ _TABLE: Mapping[str, _Section] = {
     "three_way": _Section(three_way_section, of_all=True),
     "agents": _Section(_agents, of_all=True, once=AGENTS_ONCE),
     "ranking": _Section(ranking_section),
-    "kappa": _Section(_kappa, of_all=True),
+    "kappa": _Section(kappa_section, of_all=True),
     "agreement": _Section(agreement_section, of_all=True),
     "corrected": _Section(corrected_section, of_all=True),
     "drift": _Section(drift_section),

@@ -17,28 +17,28 @@ from misjudge_storage import (
     stopping_records,
 )
 from misjudge_storage import summary_records as records
-from misjudge_storage.agent_gates import AgentGate, scored_agents, winning_agents
+from misjudge_storage.agent_gates import AgentGate, scored_agents
 from misjudge_storage.agreement_counts import has_labels
 from misjudge_storage.asked_records import AskedModels
 from misjudge_storage.bias_counts import BiasCounts, bias_counts
+from misjudge_storage.bucket_counts import GapOf, GapSums
 from misjudge_storage.checklist_counts import ReleaseFacts, release_facts
-from misjudge_storage.conflict_rows import ConflictCounts, conflict_counts
+from misjudge_storage.conflict_rows import ConflictCounts
 from misjudge_storage.correction_counts import has_human_labels
 from misjudge_storage.cost_counts import CallGroup, Session, call_groups, dearest_sessions, uses_of
+from misjudge_storage.counted_pairs import CountedPairs
 from misjudge_storage.episode_records import AgentEpisodes
 from misjudge_storage.family_picks import JudgeModel, judge_models, set_families, side_models
-from misjudge_storage.gap_counts import GapOf, GapSums, gap_sums
-from misjudge_storage.missing_counts import MissingReplies, missing_replies
-from misjudge_storage.policy_counts import PairCosts, PolicyCounts, pair_costs, policy_counts
+from misjudge_storage.missing_counts import MissingReplies
+from misjudge_storage.policy_counts import PairCosts, PolicyCounts, pair_costs
 from misjudge_storage.probe_records import ProbedJudge
-from misjudge_storage.slice_counts import SliceCounts, slice_counts
+from misjudge_storage.slice_counts import SliceCounts
 from misjudge_storage.stopping_records import TaskCount
 from misjudge_storage.summary_values import (
     AgentSatisfaction,
     Group,
     GroupCounts,
     JudgeFacts,
-    LabelCount,
     PairTotals,
     Provenance,
     SatisfactionSums,
@@ -105,21 +105,27 @@ class AuditCounts:
         return records.judges(self.connection, self.audit_id)
 
     @cached_property
+    def of_pairs(self) -> CountedPairs:
+        steps = {one.judge_id: margin_step(one.low, one.high) for one in self.judges if one.form == "pairwise"}
+        known = {judge: step for judge, step in steps.items() if step}
+        return CountedPairs(self.reduced, known, MARGINS, everything=self.question.sections is None)
+
+    @cached_property
     def pairs(self) -> PairTotals:
-        return records.pair_totals(self.reduced)
+        return self.of_pairs.totals
 
     @cached_property
     def groups(self) -> Mapping[Group, GroupCounts]:
-        return records.group_counts(self.reduced)
+        return self.of_pairs.groups
 
     @cached_property
     def ability_buckets(self) -> Mapping[Group, GroupCounts]:
-        """Those of `buckets` that take next to no time."""
-        return records.gap_bucket_counts(self.reduced, "ability")
+        """Those of `buckets` by ability."""
+        return self.of_pairs.ability_buckets
 
     @cached_property
     def buckets(self) -> Mapping[Group, GroupCounts]:
-        return records.bucket_counts(self.reduced, graded_rewards=self.graded_rewards)
+        return self.of_pairs.buckets(graded_rewards=self.graded_rewards)
 
     @cached_property
     def graded_rewards(self) -> bool:
@@ -127,11 +133,11 @@ class AuditCounts:
 
     @cached_property
     def gaps(self) -> Mapping[GapOf, GapSums]:
-        return gap_sums(self.reduced, graded_rewards=self.graded_rewards)
+        return self.of_pairs.gaps(graded_rewards=self.graded_rewards)
 
     @cached_property
     def slices(self) -> Sequence[SliceCounts]:
-        return slice_counts(self.reduced, MOST_VALUES)
+        return self.of_pairs.slices(MOST_VALUES)
 
     @cached_property
     def unscored(self) -> Mapping[str, Mapping[str, int]]:
@@ -143,13 +149,12 @@ class AuditCounts:
 
     @cached_property
     def missing(self) -> Sequence[MissingReplies]:
-        return missing_replies(self.reduced)
+        return self.of_pairs.missing
 
     @cached_property
     def policies(self) -> Mapping[str, PolicyCounts]:
         """Judge id → its pairs by rule, of all judges of pairs."""
-        steps = {one.judge_id: margin_step(one.low, one.high) for one in self.judges if one.form == "pairwise"}
-        return policy_counts(self.reduced, {judge: step for judge, step in steps.items() if step}, MARGINS)
+        return self.of_pairs.policies
 
     @cached_property
     def pair_costs(self) -> Mapping[str | None, PairCosts]:
@@ -172,7 +177,7 @@ class AuditCounts:
 
     @cached_property
     def conflicts(self) -> Mapping[str, ConflictCounts]:
-        return conflict_counts(self.reduced)
+        return self.of_pairs.conflicts
 
     @cached_property
     def scores(self) -> Sequence[ScoreCount]:
@@ -187,24 +192,27 @@ class AuditCounts:
         return episode_records.agent_episodes(self.connection, self.audit_id)
 
     @cached_property
+    def troubled(self) -> Sequence[AgentEpisodes]:
+        """All agents, where any episode ended in an error; none where none did."""
+        return self.agents if episode_records.any_trouble(self.connection, self.audit_id) else ()
+
+    @cached_property
     def agent_satisfaction(self) -> Sequence[AgentSatisfaction]:
         return records.agent_satisfaction(self.connection, self.audit_id)
 
     @cached_property
     def agent_scores(self) -> Sequence[AgentGate]:
+        if all(judge.form == "pairwise" for judge in self.judges):
+            return ()
         return scored_agents(self.connection, self.audit_id)
 
     @cached_property
     def agent_wins(self) -> Sequence[AgentGate]:
-        return winning_agents(self.reduced, self.audit_id)
+        return self.of_pairs.wins(self.audit_id)
 
     @cached_property
     def trials(self) -> Sequence[TrialCount]:
         return episode_records.trial_counts(self.connection, self.audit_id)
-
-    @cached_property
-    def labels(self) -> Sequence[LabelCount]:
-        return records.label_counts(self.reduced, self.audit_id)
 
     @cached_property
     def agreement(self) -> AgreementCounts | None:
@@ -286,7 +294,7 @@ class AuditCounts:
     @cached_property
     def simulated_episodes(self) -> bool:
         """Whether any episode of the audit is made up."""
-        return any(agent.simulated for agent in self.agents)
+        return episode_records.any_simulated(self.connection, self.audit_id)
 
     @cached_property
     def judged(self) -> Sequence[JudgeFacts]:
@@ -318,6 +326,6 @@ def added(counts: Sequence[GroupCounts]) -> GroupCounts:
             name: Sums(*(a + b for a, b in zip(sums, more.measures[name], strict=True)))
             for name, sums in first.measures.items()
         }
-        plain = {name: getattr(first, name) + getattr(more, name) for name in records.TALLIES}
+        plain = {name: getattr(first, name) + getattr(more, name) for name in GroupCounts._fields[:-1]}
         first = GroupCounts(**plain, measures=measures)
     return first

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from misjudge_storage.errors import InvalidInput
 from misjudge_tools.stats.rates import NONE, Rate, clustered_rate
-from misjudge_tools.summary.deciding.policies_values import Counted, PoliciesSection
+from misjudge_tools.summary.deciding.policies_values import ANY_MARGIN, MARGINS, Counted, PoliciesSection
 from misjudge_tools.summary.gate_values import IntervalKind
 from misjudge_tools.summary.judged import Judged
 from misjudge_tools.summary.values import Sections
@@ -47,7 +47,7 @@ def of_policy(of: Judged, found: Sections, name: str, at: str | None) -> Measure
         return Measured(why=_missing(found, "policies", at))
     row = next((row for row in found.policies.rows if row.policy == name), None)
     if row is None:
-        raise InvalidInput(f"There is no policy {name!r} for this judge. Policies are: {_names(found.policies)}.")
+        raise InvalidInput(f"There is no policy {name[:60]!r} for this judge.{_instead(name, found.policies)}")
     if row.misselection is None or row.why is not None:
         return Measured(counted=row.counted, why=row.why)
     return Measured(
@@ -60,8 +60,11 @@ def of_policy(of: Judged, found: Sections, name: str, at: str | None) -> Measure
     )
 
 
-def _names(found: PoliciesSection) -> str:
-    return ", ".join(row.policy for row in found.rows)
+def _instead(name: str, found: PoliciesSection) -> str:
+    untried = next((row.why for row in found.rows if row.policy == ANY_MARGIN), None)
+    if untried is not None and name.startswith(MARGINS):
+        return f" {untried}"
+    return f" Policies are: {', '.join(row.policy for row in found.rows)}."
 
 
 def _missing(found: Sections, section: str, at: str | None) -> str:

@@ -23,8 +23,8 @@ class GateResult(Value):
 
     `smallest_passing` is the least number of independent observations that passes, without any error. `pairs_needed`:
     about how many decidable pairs more it takes at this rate where the gate cannot tell; None where it can, or where no
-    number would do. `difference` is how much more often it is right than in the `baseline`, on the pairs of both.
-    `reasons` say what could not be told.
+    number would do. `difference` is how much more often it is right than `baseline_judge` in the audit `baseline`, on
+    the pairs of both. `reasons` say what could not be told.
     """
 
     audit: str
@@ -46,6 +46,7 @@ class GateResult(Value):
     smallest_passing: Count
     pairs_needed: Count | None = None
     baseline: str | None = None
+    baseline_judge: str | None = None
     difference: PairedDifference | None = None
     reasons: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()

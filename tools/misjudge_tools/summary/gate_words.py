@@ -63,7 +63,12 @@ def _counts(rate: Rate, counted: str) -> str:
 
 
 def _who(result: GateResult) -> str:
-    return f"judge {' '.join(result.judge.split())}" + (f" by {result.policy}" if result.policy else "")
+    return f"judge {_one_line(result.judge)}" + (f" by {result.policy}" if result.policy else "")
+
+
+def _one_line(label: str | None) -> str:
+    """A label may hold line breaks, and must not look like a line of its own."""
+    return " ".join((label or "").split())
 
 
 def _pairs(result: GateResult) -> str:
@@ -75,9 +80,10 @@ def _worse(result: GateResult, found: PairedDifference) -> str:
     if found.low is None or found.high is None or found.difference is None or found.high >= 0:
         return ""
     pairs = "1 pair" if found.n == 1 else f"{found.n} pairs"
+    then = f"judge {_one_line(result.baseline_judge)} in audit {result.baseline}"
     return (
-        f" It got worse than in {result.baseline}: on {pairs} of both audits it is right {_points(-found.difference)} "
-        f"less often (95 % {-100 * found.high:.1f}–{_points(-found.low)})."
+        f" It got worse than {then}: on {pairs} of both audits it is right {_points(-found.difference)} less often "
+        f"(95 % {-100 * found.high:.1f}–{_points(-found.low)})."
     )
 
 

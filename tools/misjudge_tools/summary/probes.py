@@ -12,7 +12,7 @@ from misjudge_storage.engine import Store
 from misjudge_storage.probe_records import BaselineErrors, ProbedJudge, ProbeTask
 from misjudge_tools.gateway.families import family_of
 from misjudge_tools.probing.variants import CONTROL, SIDELESS, Aim
-from misjudge_tools.stats.probes import Effect, ProbeCounts, TaskTally, probe_rows, self_preference
+from misjudge_tools.stats.probes import Effect, ProbeCounts, TaskTally, preference_by_gold, probe_rows
 from misjudge_tools.stats.rates import ClusterSums, NoData, Tally, cluster_sums, clustered_rate
 from misjudge_tools.summary.values import ProbesSection
 
@@ -84,7 +84,7 @@ def _counts(row: _Row, tasks: Iterable[ProbeTask]) -> ProbeCounts:
 def _self_preference(own: str, errors: Iterable[BaselineErrors]) -> Effect | None:
     """Pairs of one side of the judge's own family; those of two or none say nothing of it."""
     mixed = [one for one in errors if (family_of(one.better) == own) != (family_of(one.worse) == own)]
-    return self_preference(
+    return preference_by_gold(
         own_failed=_by_task(mixed, lambda one: family_of(one.worse) == own),
         own_did=_by_task(mixed, lambda one: family_of(one.better) == own),
     )

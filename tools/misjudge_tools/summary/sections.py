@@ -6,13 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TypeVar
 
 from misjudge_storage.episode_records import AgentEpisodes
-from misjudge_storage.summary_records import BUCKET_CUTS
 from misjudge_storage.summary_values import (
+    BUCKET_CUTS,
     AgentSatisfaction,
     Group,
     GroupCounts,
     JudgeFacts,
-    LabelCount,
     Provenance,
     SatisfactionSums,
     ScoreCount,
@@ -23,7 +22,6 @@ from misjudge_storage.summary_values import (
 )
 from misjudge_storage.types import Form, Scale
 from misjudge_tools.results import LIMIT_REACHED
-from misjudge_tools.stats.agreement import Labels, cohen_kappa
 from misjudge_tools.stats.consistency import ConsistencySums, consistency
 from misjudge_tools.stats.misselection import Misselection, misselection
 from misjudge_tools.stats.rates import NONE, ClusterSums, NoData, Tally, clustered_rate
@@ -181,21 +179,6 @@ def pass_hat_by_agent(trials: Sequence[TrialCount]) -> dict[str, dict[str, PassH
     for row in trials:
         agents.setdefault(row.agent, {})[TaskTrials(row.trials, row.successes)] = row.tasks
     return {agent: {str(found.k): found for found in pass_hat_k(tasks)} for agent, tasks in agents.items()}
-
-
-def kappa_section(labels: Sequence[LabelCount], only: str | None = None) -> dict[str, float | None] | NoData:
-    """κ of every two labellers (`only`: of those with this judge) that labelled pairs in common."""
-    tables: dict[str, dict[Labels, int]] = {}
-    people = {row.first for row in labels} | {row.second for row in labels}
-    if len(people) > MOST_LABELLERS and only is None:
-        return NoData(why=f"There are {len(people)} labellers; choose one judge to see its agreement with each.")
-    for row in labels:
-        if only is None or only in (row.first, row.second):
-            table = tables.setdefault(f"{row.first}|{row.second}", {})
-            table[Labels(row.first_pref, row.second_pref)] = row.pairs
-    if not tables:
-        return NoData(why="No two labellers (annotators, or judges by what they decide) labelled the same pairs.")
-    return {couple: cohen_kappa(table).kappa for couple, table in sorted(tables.items())}
 
 
 def bucket_sections(buckets: Mapping[Group, GroupCounts]) -> tuple[Bucket, ...]:

@@ -6,9 +6,7 @@ that Wilson's interval would promise too much; the confidence sequence of `stats
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
-from misjudge_storage import run_records
+from misjudge_storage import run_records, stopping_records
 from misjudge_storage.summary_values import Group, GroupCounts
 from misjudge_tools.runs.stop_report import stopping_facts
 from misjudge_tools.stats.anytime import TaskShares
@@ -56,24 +54,18 @@ def _key(group: Group) -> tuple[str, str, str]:
 
 
 def stopping_of(counts: AuditCounts) -> StoppingFacts | None:
-    """What the audit's adaptive runs decided and saved; None where there are none.
+    """What the audit's adaptive runs decided and saved, with all of their judges; None where there are none.
 
-    Of runs for the same request the latest counts, since it holds what the earlier ones decided.
+    Of runs for the very same request one counts that is done, else the latest.
     """
-    latest: dict[str, str] = {}
+    seen: set[str] = set()
+    chosen: list[str] = []
     for run_id in counts.adaptive:  # the latest first
-        latest.setdefault(run_records.read_run(counts.connection, run_id).request_json, run_id)
+        if run_id in seen:
+            continue
+        same = [run_id, *stopping_records.same_requests(counts.connection, run_id)]
+        seen.update(same)
+        done = [one for one in same if run_records.read_run(counts.connection, one).state == "done"]
+        chosen.append((done or same)[0])
     labels = {judge.judge_id: judge.label for judge in counts.judges}
-    found = [stopping_facts(counts.connection, run_id, labels) for run_id in latest.values()]
-    return _together([one for one in found if one is not None])
-
-
-def _together(found: Collection[StoppingFacts]) -> StoppingFacts | None:
-    if not found:
-        return None
-    return StoppingFacts(
-        stopped=tuple(bucket for one in found for bucket in one.stopped),
-        pairs_saved=sum(one.pairs_saved for one in found),
-        calls_saved=sum(one.calls_saved for one in found),
-        episodes_saved=sum(one.episodes_saved for one in found),
-    )
+    return stopping_facts(counts.connection, chosen, labels)

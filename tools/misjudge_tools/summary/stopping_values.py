@@ -9,8 +9,8 @@ class StoppedBucket(Value):
     """A bucket of pairs of which enough was known of a judge after `tasks` tasks: their mean share of wrong calls lies
     from `low` to `high`, 95 % at every number of tasks at once.
 
-    `bucket` is near, wide, all (where no pair is declared either) or undeclared. `pairs` and `calls` to this judge are
-    what was planned and spared.
+    `bucket` is near, wide, all (where no pair is declared either) or undeclared. `pairs` and `calls` are what this
+    judge was planned to be asked and never was.
     """
 
     judge: str
@@ -23,8 +23,8 @@ class StoppedBucket(Value):
 
 
 class StoppingFacts(Value):
-    """What runs that were to stop early decided, and what that saved: pairs that nobody was asked about, calls of
-    judges, and episodes.
+    """What runs that were to stop early decided, and what that saved in the end: pairs that none of their judges was
+    asked about, calls of all of their judges together, and episodes.
     """
 
     stopped: tuple[StoppedBucket, ...]

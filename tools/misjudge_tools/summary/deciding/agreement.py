@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple, TypeVar
 
-from misjudge_storage.agreement_counts import SAID, CoupleCounts, GroupLabels, Labeller, couples
+from misjudge_storage.agreement_counts import SAID, Couple, Couples, GroupLabels, Labeller, couples_with
+from misjudge_storage.task_moments import Moments
 from misjudge_tools.stats.agreement import agreement
-from misjudge_tools.stats.common_errors import Together, common_errors, together
+from misjudge_tools.stats.common_errors import CommonErrors, Together, common_errors, together
 from misjudge_tools.stats.krippendorff_alpha import alpha_interval, alpha_nominal
 from misjudge_tools.stats.rates import NoData
 from misjudge_tools.summary.agreement_reading import AgreementCounts
@@ -19,6 +20,7 @@ from misjudge_tools.summary.deciding.agreement_values import (
     WrongTogether,
 )
 from misjudge_tools.summary.judged import Judged
+from misjudge_tools.summary.parts import AGREEMENT, first_rows, said
 
 NOBODY_ELSE = NoData(
     why="Only one labels the pairs: judge them with another judge, or import labels of people (gold_labels)."
@@ -34,6 +36,7 @@ NO_CORRELATION = (
     "Of two of the judges no correlation of errors is known: they decided no pair in common, or one of them is never "
     "(or always) wrong there."
 )
+TOO_MANY = "The judge has {} couples, too many beside those of other judges: choose it (judge=LABEL) to see them."
 
 MOST_ROWS = 100
 """Couples that are told; the number of the others is."""
@@ -52,24 +55,42 @@ def agreement_section(of: Judged) -> AgreementSection | NoData:
     found = of.counts.agreement
     if found is None or (len(found.labellers) < 2 and not found.scored):
         return NOBODY_ELSE
-    if not (found.couples or found.groups or found.scored):
+    told, only = of.once(couples_told), only_judge(of)
+    if not (told.labelled or found.groups or found.scored):
         return NOTHING_IN_COMMON
-    only = None if of.entry is None or of.alone else of.entry.judge
+    first = first_rows(AGREEMENT, of.counts.question.sections)
+    if first is not None:
+        return _parts(found, told, first)
     say = _Reasons()
-    rows = [_row(couple, found.in_use) for couple in _couples(of, found, only)]
-    errors = [row for couple in _with(only, found.couples) if (row := _wrong(couple)).n]
+    rows, errors = (_first(of, couples) for couples in (told.labelled, told.decided))
     return AgreementSection(
+        labels_in_use=found.in_use,
+        rows_left_out=len(told.labelled) - len(rows),
+        errors_left_out=len(told.decided) - len(errors),
+        rows=say.none("rows", _rows(found, told, rows), _no_rows(found, told, only)),
+        alpha=say.none("alpha", _alphas(found, only, say), NO_PAIRS_IN_COMMON if only is None else ONCE),
+        score_alpha=say.none("score_alpha", _score_alphas(found, only), NO_SCORES if only is None else ONCE),
+        errors=say.none("errors", _errors(told, errors), _no_errors(found, told)),
+        together=_together(found, told, only, say),
+        why=say.why,
+    )
+
+
+def _parts(found: AgreementCounts, told: CouplesTold, first: Mapping[str, int]) -> AgreementSection:
+    """Only the rows that are asked for, from their first on."""
+    rows = told.labelled[first["rows"] :] if "rows" in first else ()
+    errors = told.decided[first["errors"] :] if "errors" in first else ()
+    return AgreementSection(
+        parts=said(first),
         labels_in_use=found.in_use,
         rows_left_out=max(0, len(rows) - MOST_ROWS),
         errors_left_out=max(0, len(errors) - MOST_ROWS),
-        rows=say.none("rows", tuple(rows[:MOST_ROWS]), _no_rows(found, only)),
-        alpha=say.none("alpha", _alphas(found, only, say), NO_PAIRS_IN_COMMON if only is None else ONCE),
-        score_alpha=say.none("score_alpha", _score_alphas(found, only), NO_SCORES if only is None else ONCE),
-        errors=say.none(
-            "errors", tuple(errors[:MOST_ROWS]), NO_COMMON_DECISION if len(_judges(found)) > 1 else ONE_JUDGE
-        ),
-        together=_together(found, only, say),
-        why=say.why,
+        rows=_rows(found, told, rows[:MOST_ROWS]),
+        alpha=(),
+        score_alpha=(),
+        errors=_errors(told, errors[:MOST_ROWS]),
+        together=None,
+        why={},
     )
 
 
@@ -87,45 +108,80 @@ class _Reasons:
         return None
 
 
-def _no_rows(found: AgreementCounts, only: str | None) -> str:
+def _first(of: Judged, couples: Sequence[Couple]) -> Sequence[Couple]:
+    """Those to tell. Beside the couples of other judges, all that there are or none: a part of each judge's would only
+    make a summary of hundreds of judges long.
+    """
+    return () if of.beside and len(couples) > MOST_ROWS else couples[:MOST_ROWS]
+
+
+def _no_rows(found: AgreementCounts, told: CouplesTold, only: str | None) -> str:
+    if told.labelled:
+        return TOO_MANY.format(len(told.labelled))
     if not found.many:
         return NO_PAIRS_IN_COMMON
     number = f"There are {len(found.labellers)} labellers, so people are not set beside each other one by one."
     return f"{number} Choose one judge (judge=LABEL) to see it with each." if only is None else number
 
 
+def _no_errors(found: AgreementCounts, told: CouplesTold) -> str:
+    if told.decided:
+        return TOO_MANY.format(len(told.decided))
+    return NO_COMMON_DECISION if len(_judges(found)) > 1 else ONE_JUDGE
+
+
 def _judges(found: AgreementCounts) -> list[Labeller]:
     return [one for one in found.labellers if one.kind == "judge"]
 
 
-def _couples(of: Judged, found: AgreementCounts, only: str | None) -> Sequence[CoupleCounts]:
-    """Those to show; of many labellers, people stand only beside the one judge that was asked for."""
-    if found.many and only is not None and not of.beside:
-        return couples(of.counts.reduced, only)
-    return _with(only, found.couples)
+def only_judge(of: Judged) -> str | None:
+    """The judge whose couples are told, None: those of all."""
+    return None if of.entry is None or of.alone else of.entry.judge
 
 
-def _with(only: str | None, among: Sequence[CoupleCounts]) -> list[CoupleCounts]:
-    """The couples that this judge is one of, None: all."""
-    return [
-        couple
-        for couple in among
-        if only is None or any(one.kind == "judge" and one.name == only for one in (couple.first, couple.second))
-    ]
+class CouplesTold(NamedTuple):
+    """Couples to tell, with pairs in common, and those of judges that decided one of known gold; what is `known` of
+    each, None where nothing is of any.
+    """
+
+    labelled: Sequence[Couple]
+    decided: Sequence[Couple]
+    known: Couples | None
 
 
-def _row(couple: CoupleCounts, in_use: int) -> LabelledAlike:
+def couples_told(of: Judged) -> CouplesTold:
+    """Those of a summary; of many labellers, people stand only beside the one judge that was asked for."""
+    found, only = of.counts.agreement, only_judge(of)
+    if found is None or found.couples is None:
+        return CouplesTold((), (), None)
+    if only is None:
+        return CouplesTold(found.couples.labelled, found.couples.decided, found.couples)
+    me = next((one for one in _judges(found) if one.name == only), None)
+    apart = found.many and not of.beside
+    known = found.couples if me is None or not apart else couples_with(of.counts.reduced, me)
+    return CouplesTold(known.labelled_with(only), known.decided_with(only), known)
+
+
+def _rows(found: AgreementCounts, told: CouplesTold, among: Sequence[Couple]) -> tuple[LabelledAlike, ...]:
+    return tuple(_row(couple, told.known.cells(couple), found.in_use) for couple in among if told.known)
+
+
+def _row(couple: Couple, cells: Moments, in_use: int) -> LabelledAlike:
     return LabelledAlike(
         first=couple.first.name,
         first_kind=couple.first.kind,
         second=couple.second.name,
         second_kind=couple.second.kind,
-        **dict(agreement(couple.cells, SAID, max(2, in_use))),
+        **dict(agreement(cells, SAID, max(2, in_use))),
     )
 
 
-def _wrong(couple: CoupleCounts) -> WrongTogether:
-    return WrongTogether(first=couple.first.name, second=couple.second.name, **dict(common_errors(couple.wrong)))
+def _errors(told: CouplesTold, among: Sequence[Couple]) -> tuple[WrongTogether, ...]:
+    return tuple(_wrong(couple, told.known.wrong(couple)) for couple in among if told.known)
+
+
+def _wrong(couple: Couple, wrong: Moments) -> WrongTogether:
+    return WrongTogether(first=couple.first.name, second=couple.second.name, **dict(common_errors(wrong)))
 
 
 def _alphas(found: AgreementCounts, only: str | None, say: _Reasons) -> tuple[LabelAlpha, ...]:
@@ -150,14 +206,20 @@ def _score_alphas(found: AgreementCounts, only: str | None) -> tuple[ScoreAlpha,
     )
 
 
-def _together(found: AgreementCounts, only: str | None, say: _Reasons) -> Together | None:
+def _together(found: AgreementCounts, told: CouplesTold, only: str | None, say: _Reasons) -> Together | None:
     """The judges that are counted among all, as one panel."""
     if only is not None:
         say.why["together"] = ONCE
         return None
-    panel = [one for one in _judges(found) if one.counted]
-    pairs = [common_errors(couple.wrong) for couple in found.couples if {couple.first, couple.second} <= {*panel}]
+    panel = {one for one in _judges(found) if one.counted}
+    pairs = _all_errors(told, panel)
     made = together(pairs, len(panel)) if len(pairs) == len(panel) * (len(panel) - 1) // 2 else None
     if made is None:
         say.why["together"] = NO_CORRELATION if len(panel) > 1 else ONE_JUDGE
     return made
+
+
+def _all_errors(told: CouplesTold, panel: set[Labeller]) -> list[CommonErrors]:
+    """Of every two judges of a panel that decided a pair of known gold in common."""
+    known = told.known
+    return [common_errors(known.wrong(couple)) for couple in told.decided if known and panel.issuperset(couple)]

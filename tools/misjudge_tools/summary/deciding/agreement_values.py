@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
+from misjudge_storage.summary_values import LabellerKind
 from misjudge_storage.types import Form, Value
 from misjudge_tools.stats.agreement import Agreement, Coefficient
 from misjudge_tools.stats.common_errors import CommonErrors, Together
 from misjudge_tools.stats.rates import Count
-
-LabellerKind = Literal["human", "label", "judge"]
-"""Who labels: a person, a data set, or a judge by what its verdict on a pair decides."""
 
 
 class LabelledAlike(Agreement):
@@ -55,10 +53,12 @@ class ScoreAlpha(Value):
 class AgreementSection(Value):
     """How far judges and people agree beyond chance, and whether judges err together.
 
-    `labels_in_use` were to choose from for AC1. `rows_left_out` and `errors_left_out` are couples beyond those told.
-    Parts are None for the reason under `why`, by their names.
+    `labels_in_use` were to choose from for AC1. `rows_left_out` and `errors_left_out` are couples beyond those told:
+    `agreement.rows.100` asks for the rows from that on. `parts` are those asked for, where not all were. Parts are None
+    for the reason under `why`, by their names.
     """
 
+    parts: tuple[str, ...] = ()
     labels_in_use: Count
     rows_left_out: Count = 0
     errors_left_out: Count = 0

@@ -23,7 +23,17 @@ NO_JUDGE_PRICE = NoData(why="No call of this judge of pairs has a known cost.")
 NO_PAIRS = NoData(why="This judge judged no pair.")
 SEVERAL = NoData(why="It is of one judge: see each under judges, or choose one with judge=LABEL.")
 WHOLE_AUDIT = NoData(why="Agents, simulated users and a bill are those of the audit: see its summary of all judges.")
-NOT_DEAR = NoData(why="No judge's call on a pair or trajectory has a known cost.")
+NOT_DEAR = NoData(why="No judge's call on a pair or trajectory has a known cost above 0.")
+
+PER_RIGHT = "cost_per_correct_selection"
+LEFT_OUT: Mapping[str, Collection[str]] = {
+    "judge_cost": {"judge"},
+    "total_cost": get_args(Role),
+    "cost_per_success": get_args(Role),
+    "rollout_cost_per_success": {"agent", "user_sim"},
+    PER_RIGHT: {"judge"},
+}
+"""Cost → the roles whose calls it adds up."""
 
 T = TypeVar("T")
 
@@ -50,7 +60,7 @@ def cost_section(of: Judged) -> CostSection | NoData:
         of, groups, {stage.stage: stage.cost for stage in stages}, total, [one.stage for one in stages if _unknown(one)]
     )
     why: dict[str, str] = {}
-    return CostSection(
+    found = CostSection(
         by_role={stage.stage: stage.cost for stage in stages if stage.calls},
         calls_without_price={stage.stage: stage.calls_without_price for stage in stages if stage.calls},
         price_sources={stage.stage: stage.price_basis for stage in stages if stage.calls},
@@ -64,12 +74,14 @@ def cost_section(of: Judged) -> CostSection | NoData:
         cost_per_success=_known(why, "cost_per_success", _per_success(costs, _all_known(costs))),
         rollout_cost_per_success=_known(why, "rollout_cost_per_success", _per_success(costs, _rollout(costs))),
         right=_right(of),
-        cost_per_correct_selection=_known(why, "cost_per_correct_selection", _per_right(costs)),
+        cost_per_correct_selection=_known(why, PER_RIGHT, _per_right(costs)),
         stages=stages,
         dearest=_known(why, "dearest", _dearest(of)) or (),
         reconciliation=_known(why, "reconciliation", _reconciliation(costs)),
         why=why,
     )
+    bounds = [name for name in LEFT_OUT if getattr(found, name) is not None and _leaves_out(costs, name)]
+    return found.model_copy(update={"at_least": tuple(bounds)})
 
 
 def _known(why: dict[str, str], name: str, found: T | NoData) -> T | None:
@@ -171,9 +183,20 @@ def _per_right(costs: _Costs) -> float | NoData:
     return NO_JUDGE_PRICE if cost is None else cost / right
 
 
+def _leaves_out(costs: _Costs, name: str) -> bool:
+    """Whether calls that belong to this cost have no known price."""
+    roles = LEFT_OUT[name]
+    own = {costs.of.paired.judge_id, None} if name == PER_RIGHT and costs.of.paired else None
+    return any(
+        group.without_price
+        for group in costs.groups
+        if not group.simulated and group.role in roles and (own is None or group.judge_id in own)
+    )
+
+
 def _dearest(of: Judged) -> tuple[DearSession, ...] | NoData:
     labels = {judge.judge_id: judge.label for judge in of.counts.judges}
-    mine = [session for session in of.counts.dearest if of.owns(session.judge_id)][:MOST_SESSIONS]
+    mine = [session for session in of.counts.dearest if session.cost and of.owns(session.judge_id)][:MOST_SESSIONS]
     return tuple(_dear(session, labels) for session in mine) or NOT_DEAR
 
 

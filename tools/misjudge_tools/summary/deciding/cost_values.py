@@ -47,12 +47,17 @@ class DearSession(Value):
 
 
 class Compared(Value):
-    """A bill against what was reckoned here: `difference` = billed − estimated, `ratio` = billed / estimated."""
+    """A bill against what was reckoned here: `difference` = billed − estimated, `ratio` = billed / estimated.
+
+    Of the calls here `calls_without_price` are not in `estimated`: with any, that is a lower bound, and the other two
+    are upper ones.
+    """
 
     billed: float | None
     estimated: float | None
     difference: float | None
     ratio: float | None
+    calls_without_price: int = 0
 
 
 class ModelBill(Compared):
@@ -88,7 +93,9 @@ class CostSection(Value):
     `total_cost` sums what is known of all stages; `complete`: it leaves out no call of a model that replied.
     `judge_share` is `judge_cost` / `total_cost`. `cost_per_success` is `total_cost`, `rollout_cost_per_success` what
     agents and simulated users cost, for each of the `succeeded` trajectories. `cost_per_correct_selection` is what the
-    judge of pairs cost for each of the decidable pairs that it got `right`. `why` says why some of these are None.
+    judge of pairs cost for each of the decidable pairs that it got `right`: all its calls on pairs count, also those on
+    pairs without gold. `at_least` names the costs that leave out calls without a price. `why` says why some of these
+    are None.
     """
 
     by_role: dict[str, float | None]
@@ -105,6 +112,7 @@ class CostSection(Value):
     rollout_cost_per_success: float | None = None
     right: int | None = None
     cost_per_correct_selection: float | None = None
+    at_least: tuple[str, ...] = ()
     stages: tuple[StageCost, ...] = ()
     dearest: tuple[DearSession, ...] = ()
     reconciliation: Reconciliation | None = None

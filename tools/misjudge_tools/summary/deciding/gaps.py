@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple, get_args
 
-from misjudge_storage.gap_counts import GapOf, GapSums, gap_tasks
-from misjudge_storage.summary_records import BUCKET_CUTS
-from misjudge_storage.summary_values import GroupCounts
+from misjudge_storage.bucket_counts import GapOf, GapSums
+from misjudge_storage.gap_counts import gap_tasks
+from misjudge_storage.summary_values import BUCKET_CUTS, GroupCounts
 from misjudge_tools.stats.gaps import JointSums, JointTally, difference, score_p
 from misjudge_tools.stats.power import ALPHA, smallest_difference
 from misjudge_tools.stats.rates import ClusterSums, NoData, clustered_rate

@@ -16,6 +16,7 @@ from misjudge_tools.summary.deciding.gaps import gaps_section
 from misjudge_tools.summary.deciding.headline_values import HeadlineSection, WorstCase
 from misjudge_tools.summary.deciding.missing_arms import missing_arms
 from misjudge_tools.summary.deciding.policies import policies_section
+from misjudge_tools.summary.deciding.satisfaction_verdict import satisfaction_headline
 from misjudge_tools.summary.deciding.verdict import Findings, verdict
 from misjudge_tools.summary.judged import Judged
 from misjudge_tools.summary.stopping_facts import misselection_of, stopping_of
@@ -30,7 +31,7 @@ ASYMMETRIC = 0.05
 def headline_section(of: Judged) -> HeadlineSection | NoData:
     """The verdict, and the numbers that carry it."""
     if of.group is None:
-        return make.NO_PAIRS
+        return satisfaction_headline(of)
     found = findings(of, of.group)
     said = verdict(found, of.counts.question.language)
     missing = missing_arms(of.counts.missing, of.paired.judge_id, of.group) if of.paired else ()

@@ -6,13 +6,14 @@ from typing import Literal
 
 from misjudge_storage.types import Value
 from misjudge_tools.stats.misselection import Misselection
-from misjudge_tools.stats.rates import Count, Share
+from misjudge_tools.stats.rates import Count, Rate, Share
 from misjudge_tools.summary.stopping_values import StoppingFacts
 
 Grade = Literal["do_not_use", "not_near", "usable", "abstains", "one_sided", "undecided", "no_gold"]
 """`do_not_use`: wrong too often; `not_near`: on near pairs; `usable`: under the limit; `abstains`: under
 the limit, but it decides too few pairs; `one_sided`: it looks right, but so would one answer to everything;
-`undecided`: too few pairs to say; `no_gold`: nothing says which side was better.
+`undecided`: too few pairs to say; `no_gold`: nothing says which side was better. Of a judge that judged no pair and
+scores single sessions, the same by how many of those that satisfied it had failed.
 """
 
 
@@ -43,7 +44,8 @@ class MissingArm(Value):
 
 class HeadlineSection(Value):
     """What the audit comes to. The first sentence of `verdict` says whether the judge may be used, `would_change` what
-    would change that. `limit` is the share of misselected that a usable judge stays under.
+    would change that. `limit` is the share of misselected that a usable judge stays under; of a judge that judged no
+    pair, the share of failed among the sessions that satisfied it, which is `satisfied_failed`.
 
     `ends` are pairs by how they ended. `stopping`: runs ended where enough was known, None where none might. `missing`
     holds the arms, `asymmetric` those whose replies are missing more often than others: what is left is then no fair
@@ -55,6 +57,7 @@ class HeadlineSection(Value):
     would_change: tuple[str, ...]
     limit: Share
     misselection: Misselection | None
+    satisfied_failed: Rate | None = None
     near: Misselection | None = None
     wide: Misselection | None = None
     gap: str | None = None

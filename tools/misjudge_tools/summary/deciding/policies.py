@@ -8,7 +8,7 @@ from misjudge_storage.policy_counts import PolicyCounts
 from misjudge_storage.summary_values import JudgeFacts, Sums
 from misjudge_tools.stats.policies import LIMIT, Candidate, Region, certify, margins
 from misjudge_tools.stats.rates import ClusterSums, NoData
-from misjudge_tools.summary.deciding.policies_values import PoliciesSection, PolicyRow
+from misjudge_tools.summary.deciding.policies_values import ANY_MARGIN, MARGINS, PoliciesSection, PolicyRow
 from misjudge_tools.summary.deciding.policy_costs import Work, policy_row, work_of
 from misjudge_tools.summary.deciding.policy_panels import panel_rows
 from misjudge_tools.summary.judged import Judged
@@ -17,7 +17,10 @@ from misjudge_tools.summary.sections import NO_GOLD, NO_PAIRS
 NO_BOTH = "No pair was asked in both orders: judge with orders=both (--orders both)."
 NO_REPEATS = "No order was asked twice: judge with repeats=2 (--repeats 2) or more."
 NO_SCORES = "No pair that was asked in both orders has scores: judge with a prompt that asks for them, or import them."
-NO_SCALE = "The scale of this judge's scores is not known, so there is no margin to try: import them with their range."
+NO_SCALE = (
+    "Margins need scores of both sides on a stated scale: judge with a prompt that asks for scores, or import score_a "
+    "and score_b with their scale (--score-range LOW-HIGH)."
+)
 ADAPTIVE = (
     "A run of this audit stopped by what it had seen, and a region and the intervals of policies take the number of "
     "pairs as fixed beforehand: judge without stop to certify one."
@@ -61,7 +64,7 @@ def trusted_region(judge: JudgeFacts, counts: PolicyCounts, limit: float = LIMIT
 
 def margin_name(margin: float) -> str:
     """How the rule with this margin is called."""
-    return f"margin>={margin:g}"
+    return f"{MARGINS}{margin:g}"
 
 
 def _share(sums: Sums, decidable: int) -> float | None:
@@ -87,8 +90,8 @@ def _own_rows(of: Judged, judge: JudgeFacts, counts: PolicyCounts) -> Iterator[P
 def _margin_rows(judge: JudgeFacts, counts: PolicyCounts, work: Work) -> Iterator[PolicyRow]:
     tried = margins(judge.low, judge.high)
     if not tried or not counts.both_scored:
-        missing = NO_BOTH if not counts.both_pairs else NO_SCORES if tried else NO_SCALE
-        yield PolicyRow(policy="margin>=M", why=missing)
+        missing = NO_SCALE if not tried else NO_SCORES if counts.both_pairs else NO_BOTH
+        yield PolicyRow(policy=ANY_MARGIN, why=missing)
         return
     for margin, sums in zip(tried, counts.margins, strict=False):
         yield policy_row(margin_name(margin), sums, counts.both_pairs, work).model_copy(update={"margin": margin})

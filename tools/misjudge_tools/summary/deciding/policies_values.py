@@ -11,6 +11,10 @@ from misjudge_tools.stats.policies import Region
 from misjudge_tools.stats.rates import Count, Rate, Share
 
 Counted = Literal["pairs", "calls"]
+MARGINS = "margin>="
+"""How the name of a rule begins that goes by a lead in scores."""
+ANY_MARGIN = f"{MARGINS}M"
+"""The row that says why no margin was tried."""
 Source = Literal["cascade run", "stored verdicts"]
 
 
@@ -20,8 +24,9 @@ class PolicyRow(Value):
     `misselection` is among what it decides, `coverage` the share that it decides of the `decidable` pairs it was tried
     on, over so many `tasks`; of `one_call` they count `calls`, since a call in random order is the mean of both orders.
     `margin` is a lead in scores, in points of its scale. `calls_per_pair` and the costs (USD) are of every pair,
-    decided or not; `cost_per_correct_selection` divides by the decidable ones that are decided and right. `source`: a
-    cascade was run, or is worked out from what both judges said of all pairs.
+    decided or not, reckoned from the mean cost of a call; `cost_per_right_pair` is that of the decidable ones for each
+    of them that is decided and right. `source`: a cascade was run, or is worked out from what both judges said of all
+    pairs.
     """
 
     policy: str
@@ -34,7 +39,7 @@ class PolicyRow(Value):
     tasks: Count | None = None
     calls_per_pair: float | None = None
     cost_per_pair: float | None = None
-    cost_per_correct_selection: float | None = None
+    cost_per_right_pair: float | None = None
     why: str | None = None
 
 

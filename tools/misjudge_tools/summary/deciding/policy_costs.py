@@ -59,7 +59,7 @@ def policy_row(policy: str, wrong: Sums, decidable: int, work: Work, *, counted:
         tasks=wrong.clusters,
         calls_per_pair=work.calls,
         cost_per_pair=work.cost,
-        cost_per_correct_selection=None if work.cost is None or not right else work.cost * decidable / right,
+        cost_per_right_pair=None if work.cost is None or not right else work.cost * decidable / right,
     )
 
 

@@ -17,6 +17,7 @@ _DATED = re.compile(r"([-@]\d{8}|[-@]\d{4}-\d{2}-\d{2}|-latest)$")
 class _Reckoned(NamedTuple):
     calls: int
     cost: float | None
+    without_price: int
 
 
 def reconciled(bill: Bill, groups: Sequence[CallGroup]) -> Reconciliation:
@@ -48,7 +49,11 @@ def reconciled(bill: Bill, groups: Sequence[CallGroup]) -> Reconciliation:
 
 def _reckoned(groups: Iterable[CallGroup]) -> _Reckoned:
     of_model = list(groups)
-    return _Reckoned(sum(one.calls for one in of_model), known_sum(one.cost for one in of_model))
+    return _Reckoned(
+        sum(one.calls for one in of_model),
+        known_sum(one.cost for one in of_model),
+        sum(one.without_price for one in of_model),
+    )
 
 
 def _matches(billed: Mapping[str, object], here: Mapping[str, object]) -> dict[str, str]:
@@ -70,7 +75,8 @@ def _bare(model: str) -> str:
 
 
 def _row(name: str, billed: BilledModel | None, here: _Reckoned | None) -> ModelBill:
-    compared = _compared(billed.usd if billed else None, here.cost if here else None)
+    unpriced = here.without_price if here else 0
+    compared = _compared(billed.usd if billed else None, here.cost if here else None, unpriced)
     return ModelBill(
         **dict(compared),
         model=name,
@@ -80,12 +86,19 @@ def _row(name: str, billed: BilledModel | None, here: _Reckoned | None) -> Model
     )
 
 
-def _compared(billed: float | None, estimated: float | None) -> Compared:
-    if billed is None or estimated is None:
-        return Compared(billed=billed, estimated=estimated, difference=None, ratio=None)
-    ratio = billed / estimated if estimated else None
-    return Compared(billed=billed, estimated=estimated, difference=billed - estimated, ratio=ratio)
+def _compared(billed: float | None, estimated: float | None, unpriced: int) -> Compared:
+    return Compared(
+        billed=billed,
+        estimated=estimated,
+        difference=None if billed is None or estimated is None else billed - estimated,
+        ratio=None if billed is None or not estimated else billed / estimated,
+        calls_without_price=unpriced,
+    )
 
 
 def _sum(rows: Sequence[ModelBill]) -> Compared:
-    return _compared(known_sum(row.billed for row in rows), known_sum(row.estimated for row in rows))
+    return _compared(
+        known_sum(row.billed for row in rows),
+        known_sum(row.estimated for row in rows),
+        sum(row.calls_without_price for row in rows),
+    )

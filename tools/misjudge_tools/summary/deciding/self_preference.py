@@ -34,7 +34,7 @@ def self_preference(counts: AuditCounts, judge: JudgeFacts) -> SelfPreference | 
     labels = {one.judge_id: one.label for one in counts.judge_models}
     other = _beside(picks, own, families, labels)
     excess = None if other is None else _excess(picks.beside[other])
-    by_gold = probes.self_preference(ClusterSums(*picks.own_failed), ClusterSums(*picks.own_did))
+    by_gold = probes.preference_by_gold(ClusterSums(*picks.own_failed), ClusterSums(*picks.own_did))
     deciding = excess or by_gold
     return SelfPreference(
         family=own,

@@ -16,7 +16,7 @@ from misjudge_storage.three_way_counts import (
     MEASURES,
     SessionCounts,
     Step,
-    has_human_labels,
+    has_human_outcomes,
     hold_sessions,
     period_counts,
     total_counts,
@@ -54,7 +54,7 @@ def three_way_section(of: Judged) -> ThreeWaySection | NoData:
     if judge is None and of.beside:
         return NOT_SCORED
     connection, question = of.counts.connection, of.counts.question
-    if judge is None and not has_human_labels(connection, of.counts.audit_id):
+    if judge is None and not has_human_outcomes(connection, of.counts.audit_id):
         return NoData(why=NOTHING_TO_COMPARE)
     hold_sessions(connection, of.counts.audit_id, judge and judge.judge_id, question.by, since)
     total = total_counts(connection)

@@ -63,7 +63,7 @@ def verdict(found: Findings, language: Language) -> Verdict:
     return Verdict(grade, tuple(_sentences(found, grade, language)), tuple(_changes(found, grade, language)))
 
 
-def standing(wrong: Misselection | None, limit: float) -> Grade:
+def standing(wrong: Rate | None, limit: float) -> Grade:
     """Whether a rate is within the limit, over it, or neither for certain."""
     if wrong is None or wrong.low is None or wrong.high is None:
         return "undecided"

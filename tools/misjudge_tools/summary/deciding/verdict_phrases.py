@@ -70,8 +70,9 @@ WORST_CASE = Phrase(
     "若 {n} 个可判定配对中未判定的 {k} 个全部正确，误选为 {least}；若全部错误，则为 {most}。",
 )
 NOT_WORSE = Phrase(
-    "Near pairs are not shown to be worse than wide ones; a difference below {smallest} would not have shown here.",
-    "没有显示接近的配对比差距大的更差；小于 {smallest} 的差异在此样本中本来也看不出来。",
+    "Near pairs are not shown to be worse than wide ones; an audit of this size can miss a difference of less than "
+    "{smallest}.",
+    "没有显示接近的配对比差距大的更差；但这样规模的审计可能看不出小于 {smallest} 的差异。",
 )
 REGION = Phrase(
     "Under the rule {policy} it is certified: at most {bound} wrong (one-sided 95 % bound), deciding {coverage} of the "
@@ -81,6 +82,36 @@ REGION = Phrase(
 NO_REGION = Phrase(
     "Under no rule of abstaining is it certified to stay under {limit}.",
     "没有任何弃权规则能证明其错误率低于 {limit}。",
+)
+SATISFIED_FAILED = Phrase(
+    "Do not take this judge's satisfaction for success: {failed} had failed, and the whole interval is above the limit "
+    "of {limit}.",
+    "不要把这个裁判的满意当作成功：{failed}实际失败，整个区间高于 {limit} 的上限。",
+)
+SATISFIED_USABLE = Phrase(
+    "This judge's satisfaction may be taken for success in sessions like these: {failed} had failed, and the upper end "
+    "is within the limit of {limit}.",
+    "在此类会话中可以把这个裁判的满意当作成功：{failed}实际失败，区间上端在 {limit} 的上限之内。",
+)
+SATISFIED_OPEN = Phrase(
+    "Whether this judge's satisfaction may be taken for success is not decided: {failed} had failed, and the interval "
+    "holds the limit of {limit}.",
+    "能否把这个裁判的满意当作成功尚无定论：{failed}实际失败，区间包含 {limit} 的上限。",
+)
+BASE = Phrase("Whether it was satisfied or not, {base} had failed.", "无论是否满意，{base}失败。")
+BASE_RISK = Phrase(
+    "Whether it was satisfied or not, {base} had failed: relative risk {risk}, AUC {auc} (at 1.00 and 0.50 its "
+    "satisfaction says nothing of success).",
+    "无论是否满意，{base}失败：相对风险 {risk}，AUC {auc}（为 1.00 和 0.50 时，满意与成功无关）。",
+)
+MORE_SESSIONS = Phrase(
+    "About {n} more satisfied sessions like these would tell on which side of {limit} it is.",
+    "再有约 {n} 个此类满意会话，就能判断它在 {limit} 的哪一侧。",
+)
+CHECK_SUCCESS = Phrase(
+    "Check success by evidence (verifiers, people) before satisfaction counts, or try another judge on the same "
+    "sessions.",
+    "在计入满意之前用证据（检查程序、人工）核实成功，或用另一个裁判评判同样的会话。",
 )
 LABEL = Phrase(
     "Human labels of a random sample of the pairs, or checks of success, would show how often it is wrong.",
