@@ -57,8 +57,7 @@ def corrected_tables(found: CorrectedSection) -> Iterator[Table | Text]:
     yield Text(CORRECTED, "dim")
     for reason in dict.fromkeys(reason for row in found.rows for reason in row.why.values()):
         yield Text(f"–: {reason}")
-    if found.assumes_random:
-        yield Text(found.assumption)
+    yield Text(found.assumption)
 
 
 def _more(number: int) -> Iterator[Text]:

@@ -10,15 +10,19 @@ import asyncio
 import difflib
 import json
 import logging
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
+from mcp.shared.exceptions import NoBackChannelError
 from mcp.types import (
     CallToolRequestParams,
     CallToolResult,
+    ClientCapabilities,
+    ElicitationCapability,
     ListToolsResult,
     PaginatedRequestParams,
     TextContent,
@@ -33,7 +37,7 @@ from misjudge_server.fitting import fit, rounded
 from misjudge_server.logs import log_failure
 from misjudge_server.tool_table import INSTRUCTIONS, TOOLS, ToolEntry
 from misjudge_storage.errors import MisjudgeError
-from misjudge_tools.deps import Deps, Listener
+from misjudge_tools.deps import AskPerson, Deps, Listener
 from misjudge_tools.results import RunReport
 
 log = logging.getLogger(__name__)
@@ -45,10 +49,29 @@ _PLAIN = frozenset(
     {
         *("wait_s", "max_calls", "request_key", "dry_run", "language", "repeats", "pair_ids", "by"),
         *("agent_a", "agent_b", "trajectory_b", "response_b", "gold_rules", "success_source"),
-        *("fields", "cursor", "max_bytes"),
+        *("fields", "cursor", "max_bytes", "success_b", "force"),
     }
 )
 """Arguments that the instructions, the tool's description, their names or those beside them explain."""
+_FURTHER_LIMITS = frozenset({"max_tokens", "max_usd_per_task", "deadline_s"})
+_OF_VERDICTS = _FURTHER_LIMITS | {"truncate", "reuse", "margin"}
+UNLISTED: Mapping[str, frozenset[str]] = {
+    "judge": _OF_VERDICTS,
+    "run_pair": _OF_VERDICTS
+    | {"hard_constraints", "success_criteria", "category", "trial", "success_source"}
+    | {"seed", "signals"},
+    "probe_judge": _FURTHER_LIMITS,
+    "score_rubrics": _FURTHER_LIMITS | {"batch", "official"},
+    "runs": _FURTHER_LIMITS,
+    "import_records": frozenset({"reward_col", "order_col", "gate_col"}),
+    "export_records": frozenset({"test_share", "seed", "allow_eval_tasks"}),
+    "write_report": frozenset({"formats", "panel", "since", "by", "bill"}),
+}
+"""Arguments that a tool takes but does not list, since few need them and every client would read them: docs/clients.md
+has them.
+"""
+_TRANSCRIPT = [{"type": "string"}, {"items": {"type": "object"}, "type": "array"}]
+"""Text or messages: the arguments are described so, or stand beside one that is."""
 AS_STORED = frozenset({"read_record", "import_records"})
 """Tools that show what people gave, and not what was worked out: their numbers stay whole."""
 LONGEST_MESSAGE = 2_000
@@ -90,7 +113,8 @@ def build_app(deps: LazyDeps) -> Server[Any]:
         return ListToolsResult(tools=[tool_of(name, entry) for name, entry in TOOLS.items()])
 
     async def call_tool(context: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> CallToolResult:
-        return await answer(deps, params.name, params.arguments or {}, _progress_of(context))
+        asking = _person_of(context)
+        return await answer(deps, params.name, params.arguments or {}, _progress_of(context), asking)
 
     return Server(
         "misjudge",
@@ -117,12 +141,28 @@ def _progress_of(context: ServerRequestContext[Any, Any]) -> Listener | None:
     return tell
 
 
+def _person_of(context: ServerRequestContext[Any, Any]) -> AskPerson | None:
+    """The form that a client shows its person, None where it has none."""
+    form = ClientCapabilities(elicitation=ElicitationCapability())
+    if not context.session.check_client_capability(form):
+        return None
+
+    async def ask(message: str, schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        try:
+            said = await context.session.elicit_form(message, dict(schema), context.request_id)
+        except NoBackChannelError:  # of the newer protocol era
+            return None
+        return said.content if said.action == "accept" else None
+
+    return ask
+
+
 def tool_of(name: str, entry: ToolEntry) -> Tool:
     """A tool as `tools/list` sends it: the flat schema of its request, no output schema, and no title but its name."""
     return Tool(
         name=name,
         description=entry.description,
-        input_schema=schema_of(entry.request),
+        input_schema=schema_of(entry.request, UNLISTED.get(name, ())),
         annotations=_annotations(entry),
     )
 
@@ -140,13 +180,16 @@ def _annotations(entry: ToolEntry) -> ToolAnnotations:
     )
 
 
-def schema_of(request: type[BaseModel]) -> dict[str, Any]:
+def schema_of(request: type[BaseModel], unlisted: Collection[str] = ()) -> dict[str, Any]:
     """The JSON schema of a request, without what only eats the size budget: titles, defaults that go without saying,
-    types that the values show, and bounds that nobody meets by chance, since a call that does is told in a sentence.
+    types that the values show, bounds that nobody meets by chance, since a call that does is told in a sentence, and
+    the `unlisted` arguments.
     """
     schema = request.model_json_schema()
     schema.pop("description", None)
     _slim(schema)
+    for name in unlisted:
+        del schema["properties"][name]
     for name in _PLAIN & schema["properties"].keys():
         for said in ("description", "default"):
             schema["properties"][name].pop(said, None)
@@ -173,6 +216,8 @@ def _slim(node: Any) -> None:
 
 
 def _slim_default(node: dict[str, Any]) -> None:
+    if node.get("anyOf") == _TRANSCRIPT:
+        del node["anyOf"]
     if node.get("default", "") is None:
         node["anyOf"] = [option for option in node.get("anyOf", []) if option.get("type") != "null"]
         if len(node["anyOf"]) == 1:
@@ -182,7 +227,11 @@ def _slim_default(node: dict[str, Any]) -> None:
 
 
 async def answer(
-    deps: LazyDeps, name: str, arguments: dict[str, Any], progress: Listener | None = None
+    deps: LazyDeps,
+    name: str,
+    arguments: dict[str, Any],
+    progress: Listener | None = None,
+    ask_person: AskPerson | None = None,
 ) -> CallToolResult:
     """The result of one tool call. Every failure is text for the agent, `isError`, without structured content."""
     entry = TOOLS.get(name)
@@ -196,7 +245,9 @@ async def answer(
         return _failed(complaint(error, entry.request))
     try:
         operation = getattr(import_module(entry.module), entry.function)
-        result: BaseModel = await operation(request, replace(await deps.get(), progress=progress))
+        result: BaseModel = await operation(
+            request, replace(await deps.get(), progress=progress, ask_person=ask_person)
+        )
     except MisjudgeError as error:
         return _failed(str(error))
     except Exception as error:

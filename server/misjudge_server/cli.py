@@ -11,7 +11,7 @@ from typing import Annotated, get_args
 
 import typer
 
-from misjudge_server import VERSION, cli_gate, cli_live, cli_probe, cli_rubrics, cli_suite
+from misjudge_server import VERSION, cli_files, cli_gate, cli_label, cli_live, cli_probe, cli_rubrics, cli_suite
 from misjudge_server.carrying import TO_THE_END_S, announce_judges, carry_out, fail_unless_done, request_of, show
 from misjudge_server.cli_options import (
     AsJson,
@@ -37,11 +37,11 @@ from misjudge_server.cli_options import (
 from misjudge_server.logs import log_failure, set_up_logging
 from misjudge_server.progress import with_progress
 from misjudge_server.terminal import plain
-from misjudge_server.words import in_language
 from misjudge_storage.errors import MisjudgeError, RunStopped
 from misjudge_tools import requests
 from misjudge_tools.deps import Deps
 from misjudge_tools.results import JudgeResult
+from misjudge_tools.summary.words import in_language
 
 log = logging.getLogger(__name__)
 NO = 1
@@ -64,6 +64,9 @@ app.command("simulate")(cli_live.simulate)
 app.command("suite")(cli_suite.suite)
 app.command("probe")(cli_probe.probe)
 app.command("gate")(cli_gate.gate)
+app.command("label")(cli_label.label)
+app.command("report")(cli_files.report)
+app.command("export")(cli_files.export)
 
 
 def run() -> None:

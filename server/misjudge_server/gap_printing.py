@@ -9,11 +9,11 @@ from rich.text import Text
 
 from misjudge_server.console import console, percent, short, signed
 from misjudge_server.side_by_side import Layout, Row, first_that_fits, side_by_side
-from misjudge_server.words import word
 from misjudge_tools.stats.probes import Effect
 from misjudge_tools.summary.deciding.gaps_values import GapDifference, GapsSection
 from misjudge_tools.summary.deciding.power_values import Needed, PowerSection
 from misjudge_tools.summary.deciding.slices_values import Slice, SlicesSection
+from misjudge_tools.summary.words import word
 
 GAP_HEADINGS = ("near", "farther", "near − farther", "p")
 SLICE_HEADINGS = ("pairs", "wrong, per call", "against the rest", "p", "p adj.")

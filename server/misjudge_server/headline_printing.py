@@ -9,10 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from misjudge_server.console import percent
-from misjudge_server.words import word
 from misjudge_tools.summary.deciding.checklist_values import ChecklistSection
 from misjudge_tools.summary.deciding.headline_values import HeadlineSection
 from misjudge_tools.summary.deciding.recommendations_values import RecommendationsSection
+from misjudge_tools.summary.words import word
 
 STOPPED = (
     "interval: anytime. Runs ended where enough was known, and spared {pairs} pairs and {calls} calls, of all judges."

@@ -3,33 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import ceil, log
 
 from rich.table import Table
 from rich.text import Text
 
 from misjudge_server.console import console, percent, short, usd
 from misjudge_server.side_by_side import Layout, first_that_fits, side_by_side
-from misjudge_server.words import word
-from misjudge_tools.stats.policies import Region
 from misjudge_tools.summary.deciding.policies_values import PoliciesSection, PolicyRow
+from misjudge_tools.summary.region_words import region_line
+from misjudge_tools.summary.words import word
 
 HEADINGS = ("wrong, of decided", "decided", "calls\na pair", "USD\na pair", "USD a\nright pair")
 LABEL_WIDTH = 16
 COUNTED = "one_call counts calls, the others pairs. 95 % intervals in brackets."
-HOW = "one-sided {level} % bound, a task counting once, fixed sequence from the strictest policy on"
-CERTIFIED = (
-    "Trusted operating region, at most {limit} wrong: {policy}. It decides {coverage}, at most {bound} of that "
-    "wrongly ({how}; {tasks} tasks)."
-)
-TOO_FEW = (
-    "Trusted operating region, at most {limit} wrong: none. Even without an error it takes {fewest} tasks that a "
-    "policy decides; here it is at most {tasks} ({how})."
-)
-WRONG = (
-    "Trusted operating region, at most {limit} wrong: none. Already {policy} may be wrong in {bound} ({how}; {tasks} "
-    "tasks)."
-)
 
 
 def print_policies(found: PoliciesSection) -> None:
@@ -50,20 +36,6 @@ def policies_parts(found: PoliciesSection) -> Iterator[Table | Text]:
         yield Text(f"{names}: {why}", "dim")
     for what, why in found.why.items():
         yield Text(f"{what}: {why}", "dim")
-
-
-def region_line(region: Region) -> str:
-    """Where the judge may be trusted."""
-    limit, tasks = percent(region.limit), region.tasks
-    how = word(HOW, level=f"{100 * region.level:g}")
-    if region.policy is not None and region.bound is not None:
-        covered = {"coverage": percent(region.coverage), "bound": percent(region.bound)}
-        return word(CERTIFIED, limit=limit, policy=region.policy, how=how, tasks=tasks, **covered)
-    if not region.tested:
-        fewest = ceil(log(1 - region.level) / log(1 - region.limit) - 1e-9)
-        return word(TOO_FEW, limit=limit, fewest=fewest, tasks=tasks, how=how)
-    first = region.tested[0]
-    return word(WRONG, limit=limit, policy=first.policy, bound=percent(first.bound), how=how, tasks=tasks)
 
 
 def _table(rows: Sequence[PolicyRow]) -> Table:

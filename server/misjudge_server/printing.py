@@ -20,7 +20,6 @@ from misjudge_server.rubric_printing import print_rubrics
 from misjudge_server.satisfaction_printing import satisfaction_lines, satisfaction_tables, without_other_forms
 from misjudge_server.side_by_side import MOST_AGENTS, Layout, first_that_fits, print_agents, side_by_side
 from misjudge_server.terminal import json_text
-from misjudge_server.words import word
 from misjudge_tools.results import ImportResult
 from misjudge_tools.stats.misselection import Misselection
 from misjudge_tools.summary.assemble import SEVERAL, SEVERAL_AGENTS
@@ -35,6 +34,7 @@ from misjudge_tools.summary.values import (
     ProvenanceSection,
     Sections,
 )
+from misjudge_tools.summary.words import word
 
 PAIR_HEADINGS = ("wrong, per call", "of decided/decidable", "flips", "right", "first")
 RANKING_HEADINGS = ("near", "wide", "rank correlation", "agents", "by")

@@ -10,9 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from misjudge_server.console import console, shorter
-from misjudge_server.words import word
 from misjudge_storage.types import Form
 from misjudge_tools.summary.values import AgentOutcome
+from misjudge_tools.summary.words import word
 
 AGENT_HEADINGS = ("did the task", "{satisfied}\nthough failed", "not\nknown", "ends", "flags")
 SATISFIED: Mapping[Form, str] = {

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from pydantic import BaseModel
 
-from misjudge_tools import requests
+from misjudge_tools import file_requests, requests
+from misjudge_tools.labelling import review_requests
 
 INSTRUCTIONS = """\
 misjudge audits LLM judges (LLM-as-a-judge, reward models): how often the judge picked the side that failed, \
@@ -65,6 +66,42 @@ tau-bench, chat trajectories, gauge tables, judge_logs.
 
 Paths lie under the working directory. Importing a file again changes nothing; a bad record stops the import and is \
 named by line.""",
+    ),
+    "export_records": ToolEntry(
+        file_requests.ExportRequest,
+        "misjudge_tools.export_records",
+        "export_records",
+        reads_only=False,
+        idempotent=True,
+        asks_models=False,
+        description="""\
+Export an audit's records: audit_pairs (CSV), judge_logs (JSONL), gauge_runs, gauge_replay, parquet, sarif (code \
+scanning), or preference data for training (dpo, kto: JSONL as TRL reads it; the chosen side is the one that evidence \
+says is better, never the judge's pick).
+
+Written whole or not at all, under the working directory.""",
+    ),
+    "write_report": ToolEntry(
+        file_requests.ReportRequest,
+        "misjudge_tools.write_report",
+        "write_report",
+        reads_only=False,
+        idempotent=True,
+        asks_models=False,
+        description="""\
+Write the audit report: one HTML page with verdict, charts and every conflict side by side, Markdown, numbers as CSV \
+and JSON (报告).""",
+    ),
+    "review": ToolEntry(
+        review_requests.ReviewRequest,
+        "misjudge_server.reviewing",
+        "review_call",
+        reads_only=False,
+        idempotent=False,
+        asks_models=False,
+        description="""\
+Human labels (annotation, gold): the next blind pair for a person, then the answer that this person gave. Show both \
+responses to the person, wait, and pass on what they said: never answer for them, never invent a label.""",
     ),
     "judge": ToolEntry(
         requests.JudgeRequest,

@@ -44,7 +44,7 @@ class BucketCounting:
     """Counts by judge, subset and bucket of one gap; where that is ability, also by judge and subset alone."""
 
     def __init__(self, facts: ReducedFacts, gap: GapName) -> None:
-        self._gap = gap
+        self._gap: GapName = gap
         self._facts = facts
         self._measures: Sequence[str] = tuple(MEASURES) if gap == "ability" else BUCKET_MEASURES
         named = [*TALLIES.values(), *(column for name in self._measures for column in MEASURES[name])]

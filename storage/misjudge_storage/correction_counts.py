@@ -19,10 +19,42 @@ CELLS = ("yes_yes", "no_yes", "yes_no", "no_no", "yes", "no")
 MOST_ROWS = 30
 """Agents, or pairs of agents, that are counted: those with the most labels."""
 
-_SAMPLED_PAIR = "g.gold_source = 'human'"
-_SAMPLED_EPISODE = "o.success_source = 'human'"
-"""The one place that says which labels count as a sample: all there are, since nothing stored says how they were drawn.
-A label that is known to be of a random stream is to be told apart here."""
+_NONE_DRAWN = """NOT EXISTS (
+    SELECT 1 FROM {labels} d WHERE d.audit_id = :audit AND d.source = 'human' AND d.stream = 'random'
+)"""
+_EVIDENCE = """EXISTS (
+    SELECT 1 FROM checks k WHERE k.trajectory_id = {episode} AND k.scope = 'outcome' AND k.{says} IS NOT NULL
+        AND k.source IN ('verifier', 'label', 'reward')
+)"""
+_BOTH = " AND ".join("({})".format(_EVIDENCE.format(episode=f"p.trajectory_{side}", says="{says}")) for side in "ab")
+_SAMPLED_PAIR = f"""(g.gold_source = 'human' AND (EXISTS (
+    SELECT 1 FROM gold_labels l
+    WHERE l.audit_id = :audit AND l.pair_id = g.pair_id AND l.source = 'human' AND l.stream = 'random'
+) OR ({_NONE_DRAWN.format(labels="gold_labels")} AND NOT EXISTS (
+    SELECT 1 FROM gold_labels l
+    WHERE l.audit_id = :audit AND l.pair_id = g.pair_id AND l.source = 'human' AND l.stream IS NOT NULL
+))))"""
+_SAMPLED_EPISODE = f"""(o.success_source = 'human' AND (EXISTS (
+    SELECT 1 FROM checks l
+    WHERE l.trajectory_id = o.trajectory_id AND l.source = 'human' AND l.scope = 'outcome' AND l.passed IS NOT NULL
+        AND l.stream = 'random'
+) OR ({_NONE_DRAWN.format(labels="checks")} AND NOT EXISTS (
+    SELECT 1 FROM checks l
+    WHERE l.trajectory_id = o.trajectory_id AND l.source = 'human' AND l.scope = 'outcome' AND l.passed IS NOT NULL
+        AND l.stream IS NOT NULL
+))))"""
+"""The one place that says which labels count as a sample: those of the random stream. Where an audit has none of these,
+labels that were imported do, of which nothing says how they were drawn. What was chosen never does: it counts as if
+nobody had labelled it, since without it the others would be no sample either.
+"""
+_KNOWN_PAIR = f"""(g.gold_source <> 'human' OR (g.gold_source = 'human' AND (
+    EXISTS (SELECT 1 FROM gold_labels k WHERE k.audit_id = :audit AND k.pair_id = g.pair_id AND k.source = 'label')
+    OR ({_BOTH.format(says="passed")}) OR ({_BOTH.format(says="reward")})
+)))"""
+_KNOWN_EPISODE = f"""(o.success_source <> 'human' OR (
+    o.success_source = 'human' AND {_EVIDENCE.format(episode="o.trajectory_id", says="passed")}
+))"""
+"""What is known without people. With a label by them it is no part of what rests on a judge either."""
 
 
 class Corrections(NamedTuple):
@@ -49,6 +81,16 @@ class Basis(NamedTuple):
     otherwise: int
 
 
+def has_random_labels(connection: Connection, audit_id: str) -> bool:
+    """Whether a person labelled any pair or episode that was drawn at random for review."""
+    drawn = "audit_id = :audit AND source = 'human' AND stream = 'random'"
+    query = f"""
+        SELECT CASE WHEN EXISTS (SELECT 1 FROM gold_labels WHERE {drawn})
+            OR EXISTS (SELECT 1 FROM checks WHERE {drawn}) THEN 1 ELSE 0 END
+    """
+    return bool(connection.scalar(text(query), {"audit": audit_id}))
+
+
 def has_human_labels(connection: Connection, audit_id: str) -> bool:
     """Whether a person labelled any pair or episode."""
     query = """
@@ -66,13 +108,14 @@ def has_candidates(connection: Connection, audit_id: str) -> bool:
 
 _PAIRS = f"""
     SELECT r.task_id, r.agent_a, r.agent_b, r.pref, r.gold,
-        CASE WHEN {_SAMPLED_PAIR} THEN 1 ELSE 0 END AS labelled,
-        CASE WHEN g.gold_source IS NOT NULL AND NOT ({_SAMPLED_PAIR}) THEN 1 ELSE 0 END AS otherwise
+        CASE WHEN {_SAMPLED_PAIR} AND NOT {_KNOWN_PAIR} THEN 1 ELSE 0 END AS labelled,
+        CASE WHEN {_KNOWN_PAIR} THEN 1 ELSE 0 END AS otherwise
     FROM {REDUCED} r JOIN pair_gold g ON g.audit_id = :audit AND g.pair_id = r.pair_id
+    JOIN pairs p ON p.audit_id = :audit AND p.pair_id = r.pair_id
     WHERE r.judge_id = :judge AND r.status <> 'unscored' AND r.agent_a <> r.agent_b
-        AND (g.gold_source IS NULL OR g.gold_pref IS NOT NULL)
+        AND (g.gold_source IS NULL OR g.gold_pref IS NOT NULL OR (g.gold_source = 'human' AND NOT {_SAMPLED_PAIR}))
 """
-"""The pairs of a judge; those of which labellers disagree (a source, but no gold) are neither labelled nor not."""
+"""The pairs of a judge; sampled ones that people disagree on (a source, but no gold) are neither labelled nor not."""
 
 
 def pair_basis(connection: Connection, audit_id: str, judge_id: str) -> Basis:
@@ -112,8 +155,9 @@ def _wins(connection: Connection, won: str, by: Sequence[str], given: dict[str, 
 
 
 _EPISODES = f"""
-    SELECT o.task_id, o.agent, c.f, o.success AS y, CASE WHEN {_SAMPLED_EPISODE} THEN 1 ELSE 0 END AS labelled,
-        CASE WHEN o.success_source IS NOT NULL AND NOT ({_SAMPLED_EPISODE}) THEN 1 ELSE 0 END AS otherwise
+    SELECT o.task_id, o.agent, c.f, o.success AS y,
+        CASE WHEN {_SAMPLED_EPISODE} AND NOT {_KNOWN_EPISODE} THEN 1 ELSE 0 END AS labelled,
+        CASE WHEN {_KNOWN_EPISODE} THEN 1 ELSE 0 END AS otherwise
     FROM (
         SELECT trajectory_id, MIN(CASE WHEN passed THEN 1 ELSE 0 END) AS f
         FROM (

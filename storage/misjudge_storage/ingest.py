@@ -226,19 +226,20 @@ class _Ingest:
         transcribed = all(episode.trajectory.messages is not None for episode in record.episodes)
         by_content = key.pair_id is None and transcribed
         pair_id = make.derived_pair_id(self.audit, task_id, key.trial, *ids) if by_content else home
+        repeats = by_content or key.repeats
         yield tables.Pair, make.pair_row(self.audit, pair_id, task_id, key, *ids)
         for label in record.gold:
             yield tables.GoldLabel, make.gold_row(self.audit, pair_id, label)
         judge_ids = [self._judge(verdict.judge) for verdict in record.verdicts]
         for judge_id, verdict in zip(judge_ids, record.verdicts, strict=True):
             seen = (pair_id, judge_id, verdict.order, verdict.reduced)
-            repeat = self._occurrence(seen) if by_content else None
+            repeat = self._occurrence(seen) if repeats else None
             yield tables.Verdict, make.verdict_row(self.audit, judge_id, pair_id, verdict, repeat)
         only_judge = judge_ids[0] if len(set(judge_ids)) == 1 else None
         for number, log in enumerate(record.logs):
             called = only_judge if log.role == "judge" else None
             # What agents cost is said again by the row of each judge; equal calls of one judge are several calls.
-            nth = self._occurrence((pair_id, number, called, log)) if by_content and log.role == "judge" else 0
+            nth = self._occurrence((pair_id, number, called, log)) if repeats and log.role == "judge" else 0
             identity = [pair_id, number, make.log_content(log), called, nth]
             yield tables.JudgeLog, make.log_row(self.audit, log, identity, pair_id=pair_id, judge_id=called)
 

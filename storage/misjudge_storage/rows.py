@@ -106,11 +106,12 @@ def rollout_id(audit: str, task_id: str, agent: str, trial: int, setup: str) -> 
     return digest("trj", ["rollout", audit, task_id, agent, trial, setup])
 
 
-def check_row(audit: str, trajectory_id: str, check: Check) -> Row:
+def check_row(audit: str, trajectory_id: str, check: Check, number: int = 0) -> Row:
+    """`number` as in `gold_row`."""
     facts = check.model_dump()
     return {
         **facts,
-        "check_id": digest("chk", [trajectory_id, check.verifier, check.source, check.scope]),
+        "check_id": digest("chk", [trajectory_id, check.verifier, check.source, check.scope, *_numbered(number)]),
         "audit_id": audit,
         "trajectory_id": trajectory_id,
         "content_hash": digest("chk", [check.passed, check.reward]),
@@ -124,7 +125,7 @@ def derived_pair_id(audit: str, task_id: str, trial: int | None, trajectory_a: s
 
 
 def pair_row(audit: str, pair_id: str, task_id: str, key: PairKey, trajectory_a: str, trajectory_b: str) -> Row:
-    facts = key.model_dump(exclude={"pair_id"})
+    facts = key.model_dump(exclude={"pair_id", "repeats"})
     sides = {"task_id": task_id, "trajectory_a": trajectory_a, "trajectory_b": trajectory_b}
     return {
         **facts,
@@ -136,15 +137,20 @@ def pair_row(audit: str, pair_id: str, task_id: str, key: PairKey, trajectory_a:
     }
 
 
-def gold_row(audit: str, pair_id: str, label: GoldLabel) -> Row:
+def gold_row(audit: str, pair_id: str, label: GoldLabel, number: int = 0) -> Row:
+    """A source labels a pair once, and its label has no `number`; what a reviewer says of it is numbered from 1."""
     return {
         **label.model_dump(),
-        "label_id": digest("lab", [audit, pair_id, label.labeller, label.source]),
+        "label_id": digest("lab", [audit, pair_id, label.labeller, label.source, *_numbered(number)]),
         "audit_id": audit,
         "pair_id": pair_id,
         "content_hash": digest("lab", label.pref),
         "created_at": utc_now(),
     }
+
+
+def _numbered(number: int) -> list[int]:
+    return [number] if number else []
 
 
 def judge_row(audit: str, judge: Judge) -> Row:

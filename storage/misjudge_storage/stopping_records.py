@@ -260,7 +260,7 @@ def _done_since(connection: Connection, run_id: str) -> list[str]:
     return list(connection.scalars(done.order_by(RUNS.c.ended_at.desc())))
 
 
-def _same_requests(run_id: str) -> Select[tuple[str]]:
+def _same_requests(run_id: str) -> Select[str]:
     mine, plan, theirs = RUNS.alias("mine"), EVENTS.alias("plan"), EVENTS.alias("theirs")
     same = (RUNS.c.audit_id == mine.c.audit_id) & (RUNS.c.request_json == mine.c.request_json)
     return (

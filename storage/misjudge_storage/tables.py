@@ -106,7 +106,10 @@ class Trajectory(SQLModel, table=True):
 
 
 class Check(SQLModel, table=True):
-    """What one source says of a trajectory's success or reward."""
+    """What one source says of a trajectory's success or reward.
+
+    Only where a reviewer does: the `review` (token) in which it was said; `stream` and `weight` as in `GoldLabel`.
+    """
 
     __tablename__: ClassVar[Any] = "checks"
     __table_args__ = (Index("checks_by_trajectory", "trajectory_id"),)
@@ -121,6 +124,9 @@ class Check(SQLModel, table=True):
     evidence: str
     content_hash: str
     created_at: datetime = created()
+    stream: str | None = None
+    weight: float | None = None
+    review: str | None = None
 
 
 class Pair(SQLModel, table=True):
@@ -243,7 +249,11 @@ class ProbeVerdict(SQLModel, table=True):
 
 
 class GoldLabel(SQLModel, table=True):
-    """What one labeller says was truly better; human labels of a pair reduce by majority."""
+    """What one labeller says was truly better; human labels of a pair reduce by majority.
+
+    Only of a reviewer's label: the `stream` of its pair, `random` or `chosen`; its `weight`, the inverse of the
+    probability with which the pair was drawn; the order shown; and how it came in, `page`, `sheet`, `mcp`, `command`.
+    """
 
     __tablename__: ClassVar[Any] = "gold_labels"
     __table_args__ = (
@@ -257,6 +267,28 @@ class GoldLabel(SQLModel, table=True):
     pref: str
     source: str
     content_hash: str
+    created_at: datetime = created()
+    stream: str | None = None
+    weight: float | None = None
+    order_shown: str | None = None
+    came_by: str | None = None
+
+
+class Review(SQLModel, table=True):
+    """A pair that was given to a reviewer, who knows it by its `token` alone."""
+
+    __tablename__: ClassVar[Any] = "reviews"
+    __table_args__ = (
+        ForeignKeyConstraint(["audit_id", "pair_id"], ["pairs.audit_id", "pairs.pair_id"]),
+        Index("reviews_by_audit", "audit_id"),
+    )
+    token: str = Field(primary_key=True)
+    audit_id: str
+    pair_id: str
+    reviewer: str
+    stream: str
+    weight: float | None = None
+    order_shown: str
     created_at: datetime = created()
 
 

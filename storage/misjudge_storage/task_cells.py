@@ -27,8 +27,8 @@ def summed(unit: Ints, key: Ints, columns: Sequence[Ints | Floats]) -> Cells:
     first = int(unit.min(initial=0))
     cells, place = np.unique((unit - first) * width + key, return_inverse=True)
     sums: Floats = np.zeros((len(columns), len(cells)))
-    for place_of, column in enumerate(columns):
-        sums[place_of] = np.bincount(place, weights=column, minlength=len(cells))
+    for row, column in enumerate(columns):
+        sums[row] = np.bincount(place, weights=column, minlength=len(cells))
     return Cells(cells // width + first, cells % width, sums)
 
 
@@ -42,11 +42,9 @@ class WholeUnits:
     def add(self, unit: Ints, key: Ints, columns: Sequence[Ints | Floats], last: int) -> Cells:
         """The cells of all units below `last` that have not been given yet; those from it on are kept."""
         kept = self._kept
-        cells = summed(
-            np.concatenate([kept.unit, unit]),
-            np.concatenate([kept.key, key]),
-            [np.concatenate(two) for two in zip(kept.sums, columns, strict=True)],
-        )
+        both = zip(kept.sums, columns, strict=True)
+        values: list[Floats] = [np.concatenate(two, dtype=np.float64) for two in both]
+        cells = summed(np.concatenate([kept.unit, unit]), np.concatenate([kept.key, key]), values)
         end = int(np.searchsorted(cells.unit, last))
         self._kept = Cells(cells.unit[end:], cells.key[end:], cells.sums[:, end:])
         return Cells(cells.unit[:end], cells.key[:end], cells.sums[:, :end])
@@ -66,7 +64,9 @@ class GroupedSums:
         for part in groups:
             code = code * (int(part.max(initial=0)) + 2) + part + 1
         _, first, place = np.unique(code, return_index=True, return_inverse=True)
-        totals: Floats = np.array([np.bincount(place, weights=column, minlength=len(first)) for column in columns])
+        totals: Floats = np.zeros((len(columns), len(first)))
+        for row, column in enumerate(columns):
+            totals[row] = np.bincount(place, weights=column, minlength=len(first))
         for *group, total in zip(*(part[first].tolist() for part in groups), totals.T, strict=True):
             key = tuple(group)
             self.groups[key] = self.groups[key] + total if key in self.groups else total

@@ -307,10 +307,12 @@ class PairKey(Value):
     """A pair of the record's two episodes: the first is side A.
 
     `pair_id` None lets the store derive one from the content. `reward_gap` is a gap that the source
-    states itself and `gap_source` what it is a gap of; `ability_bucket` is declared by the pairing.
+    states itself and `gap_source` what it is a gap of; `ability_bucket` is declared by the pairing. `repeats`: further
+    records of this pair with a verdict of the same judge and order are repeats, also where the pair has an id.
     """
 
     pair_id: Name | None = None
+    repeats: bool = False
     trial: int | None = None
     ability_bucket: Literal["near", "wide"] | None = None
     reward_gap: Measure | None = None

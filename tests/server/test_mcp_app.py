@@ -10,7 +10,7 @@ import pytest
 from mcp import Client
 from mcp.types import CallToolResult, TextContent, Tool
 
-from misjudge_server.app import LazyDeps, build_app
+from misjudge_server.app import UNLISTED, LazyDeps, build_app
 from misjudge_server.tool_table import INSTRUCTIONS, TOOLS
 from misjudge_storage.errors import StoreError
 from misjudge_tools import judge as judging
@@ -75,6 +75,9 @@ async def test_the_tools_offered_are_these(deps: Deps, mode: str) -> None:
         for name, reads_only, idempotent, asks_models in [
             ("summarize_audit", True, True, False),
             ("import_records", False, True, False),
+            ("export_records", False, True, False),
+            ("write_report", False, True, False),
+            ("review", False, False, False),
             ("judge", False, False, True),
             ("run_pair", False, False, True),
             ("probe_judge", False, False, True),
@@ -107,10 +110,29 @@ async def test_every_schema_is_flat_and_says_what_its_arguments_mean(deps: Deps)
     for tool in tools:
         schema = tool.input_schema
         assert schema["type"] == "object"
-        assert set(schema["properties"]) == set(TOOLS[tool.name].request.model_fields)
+        assert set(schema["properties"]) == set(TOOLS[tool.name].request.model_fields) - UNLISTED.get(
+            tool.name, frozenset()
+        )
         assert set(schema.get("$defs", {})) <= {"CheckRule"}
         assert '"title":' not in json.dumps(schema)
         assert all("$ref" not in argument for argument in schema["properties"].values())
+
+
+async def test_an_argument_that_is_not_listed_is_taken_all_the_same(deps: Deps) -> None:
+    stored(deps.store, pair_records(2))
+    async with client(deps) as session:
+        judged = await answer(session, "judge", audit="a", judge="simulated", max_tokens=10**6, deadline_s=60)
+        wrong = await refusal(session, "judge", audit="a", judge="simulated", max_token=1)
+    assert judged["run"]["state"] == "done"
+    assert "max_tokens" in wrong
+
+
+@pytest.mark.parametrize("name", UNLISTED)
+def test_arguments_that_are_not_listed_are_those_of_the_docs(name: str) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "clients.md").read_text(encoding="utf-8")
+    rows = "".join(line for line in page.splitlines() if line.startswith("|") and f"`{name}`" in line.split("|")[1])
+    assert UNLISTED[name] <= TOOLS[name].request.model_fields.keys()
+    assert all(f"`{argument}`" in rows for argument in UNLISTED[name])
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from misjudge_server.console import console
-from misjudge_server.policies_printing import print_policies, region_line
+from misjudge_server.policies_printing import print_policies
 from misjudge_tools.stats.policies import Candidate, certify
 from misjudge_tools.stats.rates import clustered_rate, independent
 from misjudge_tools.summary.deciding.policies_values import PoliciesSection, PolicyRow
+from misjudge_tools.summary.region_words import region_line
 
 
 def known(policy: str, k: int, n: int, decidable: int, cost: float | None = None, **more: object) -> PolicyRow:

@@ -12,7 +12,8 @@ from command import Misjudge
 from misjudge_server import gap_printing, headline_printing, policies_printing, printing
 from misjudge_server.console import console
 from misjudge_server.side_by_side import AGENT_HEADINGS
-from misjudge_server.words import ZH, in_language, word
+from misjudge_tools.summary import region_words
+from misjudge_tools.summary.words import ZH, in_language, word
 
 ROWS = "task,a,b,success_a,success_b,score_a,score_b,order\n" + "".join(
     f"t{n},x,y,1,0,{n % 5 + 3},{n % 3},{order}\n" for n in range(20) for order in ("AB", "BA")
@@ -31,8 +32,8 @@ def test_what_the_main_tables_say_has_chinese_words() -> None:
     said = {
         *printing.PAIR_HEADINGS, *printing.CONSISTENCY.values(), *policies_printing.HEADINGS,
         *gap_printing.GAP_HEADINGS, *(heading for heading in AGENT_HEADINGS if "{" not in heading),
-        policies_printing.COUNTED, policies_printing.HOW, policies_printing.CERTIFIED, policies_printing.TOO_FEW,
-        policies_printing.WRONG, gap_printing.MISSES_ANY, gap_printing.MISSES_LESS, headline_printing.STOPPED,
+        policies_printing.COUNTED, region_words.HOW, region_words.CERTIFIED, region_words.TOO_FEW,
+        region_words.WRONG, gap_printing.MISSES_ANY, gap_printing.MISSES_LESS, headline_printing.STOPPED,
         headline_printing.UNEVEN,
     }  # fmt: skip
     assert said - ZH.keys() == set()

@@ -22,15 +22,17 @@ from misjudge_storage.engine import Store, open_store
 from misjudge_storage.errors import StoreUnwritable
 from misjudge_storage.ingest import ensure_audit, ingest
 from misjudge_storage.judging_records import read_pair_subjects, read_pair_truths, stored_replies
+from misjudge_storage.label_records import Answer, add_answers
 from misjudge_storage.migrations import all_migrations
 from misjudge_storage.probe_records import probed_judge
+from misjudge_storage.review_records import Review, Vote, give_out, votes_of
 from misjudge_storage.rubric_counts import draft_tasks
 from misjudge_storage.run_progress import Progress, RoleSpend, Stage
 from misjudge_storage.run_records import PlannedCell, RunRow
 from misjudge_storage.types import Log, Record
 from misjudge_storage.upgrading import upgrade
 
-VERSIONS = (2, 3, 4, 5, 6)
+VERSIONS = (2, 3, 4, 5, 6, 7)
 NEWEST = all_migrations()[-1].number
 OLD_JUDGE = JUDGE.model_copy(update={"origin": "imported"})
 OLD_GATE = SATISFACTION.model_copy(update={"origin": "imported"})
@@ -164,7 +166,7 @@ def test_an_old_run_goes_on_where_it_was_stopped(upgraded: Store, version: int) 
         assert lease.epoch == 2
 
 
-@pytest.mark.parametrize("version", [3, 4, 5, 6], indirect=True)
+@pytest.mark.parametrize("version", [3, 4, 5, 6, 7], indirect=True)
 def test_what_version_3_knew_of_limits_pauses_and_replies_is_kept(upgraded: Store) -> None:
     with upgraded.write() as connection:
         runs = judging_runs(connection)
@@ -181,7 +183,7 @@ def test_what_version_3_knew_of_limits_pauses_and_replies_is_kept(upgraded: Stor
         assert run_records.read_run(connection, killed.run_id).note is None
 
 
-@pytest.mark.parametrize("version", [4, 5, 6], indirect=True)
+@pytest.mark.parametrize("version", [4, 5, 6, 7], indirect=True)
 def test_a_live_run_of_version_4_or_later_keeps_its_episodes_and_what_is_left_of_its_plan(upgraded: Store) -> None:
     with upgraded.write() as connection:
         (live,) = [run for run in run_records.list_runs(connection, None) if run.operation == "run_pair"]
@@ -201,7 +203,7 @@ def test_a_live_run_of_version_4_or_later_keeps_its_episodes_and_what_is_left_of
         assert run_records.pending(connection, again, 0, 10) == [probed._replace(seq=1)]
 
 
-@pytest.mark.parametrize("version", [5, 6], indirect=True)
+@pytest.mark.parametrize("version", [5, 6, 7], indirect=True)
 def test_a_probing_of_version_5_or_later_keeps_its_verdicts_and_what_is_left_of_its_plan(upgraded: Store) -> None:
     with upgraded.write() as connection:
         (probing,) = [run for run in run_records.list_runs(connection, None) if run.operation == "probe_judge"]
@@ -221,8 +223,8 @@ def test_a_probing_of_version_5_or_later_keeps_its_verdicts_and_what_is_left_of_
         assert run_records.pending(connection, again, 0, 10) == [drafted._replace(seq=1)]
 
 
-@pytest.mark.parametrize("version", [6], indirect=True)
-def test_rules_of_version_6_keep_what_was_written_matched_and_judged_by_them(upgraded: Store) -> None:
+@pytest.mark.parametrize("version", [6, 7], indirect=True)
+def test_rules_of_version_6_or_later_keep_what_was_written_matched_and_judged_by_them(upgraded: Store) -> None:
     with upgraded.write() as connection:
         (gap,) = [run for run in run_records.list_runs(connection, None) if run.operation == "score_rubrics"]
         assert (gap.audit, gap.state, gap.budget_json) == ("rules", "cancelled", '{"max_calls":14}')
@@ -243,6 +245,26 @@ def test_rules_of_version_6_keep_what_was_written_matched_and_judged_by_them(upg
         assert (kept.name, kept.version, kept.number) == ("orders", 1, 2)
         lease = leases.claim(connection, gap.run_id, "one")
         assert lease is not None
+
+
+@pytest.mark.parametrize("version", [7], indirect=True)
+def test_a_session_of_version_7_keeps_its_time(upgraded: Store) -> None:
+    with upgraded.read() as connection:
+        times = connection.execute(text("SELECT task_id, occurred_at FROM trajectories WHERE occurred_at IS NOT NULL"))
+        assert [(task, str(at)[:16]) for task, at in times] == [("session", "2026-11-03 09:30")]
+
+
+def test_a_label_of_an_old_store_is_of_no_stream_and_a_reviewer_corrects_it(upgraded: Store) -> None:
+    with upgraded.write() as connection:
+        audit_id = ensure_audit(connection, "demo")
+        (vote,) = votes_of(connection, audit_id)
+        assert vote == Vote("p1", "ann", "A", reviewed=False)
+        given = Review("rev_1", "p1", "ann", "random", 2.0, "BA", utc_now())
+        give_out(connection, audit_id, [given])
+        assert add_answers(connection, audit_id, "ann", [Answer(given, "B")], "page") == ["correction"]
+        assert votes_of(connection, audit_id) == [Vote("p1", "ann", "B", reviewed=True)]
+        streams = connection.execute(text("SELECT pref, stream FROM gold_labels ORDER BY created_at")).all()
+        assert streams == [("A", None), ("B", "random")]
 
 
 def test_importing_the_same_file_into_an_upgraded_store_adds_nothing(upgraded: Store) -> None:

@@ -153,6 +153,7 @@ def test_the_latest_label_of_a_person_counts_and_a_split_one_not(deps: Deps) -> 
         connection.execute(
             text("""
             INSERT INTO gold_labels
+                (label_id, audit_id, pair_id, labeller, pref, source, content_hash, created_at)
             SELECT 'later', audit_id, pair_id, labeller, 'B', source, content_hash, '2999-01-01 00:00:00.000000'
             FROM gold_labels WHERE pair_id = 'p0'
             """)

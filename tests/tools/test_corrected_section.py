@@ -9,9 +9,13 @@ from typing import Any
 import pytest
 
 from builders import JUDGE, episode, label, lone, pair, passed, verdict
+from label_parts import at_work, review_pairs
 from misjudge_storage.engine import Store
 from misjudge_storage.types import Check, Preference, Record
 from misjudge_tools.deps import Deps
+from misjudge_tools.labelling.giving import give_pairs
+from misjudge_tools.labelling.recording import record_answers
+from misjudge_tools.labelling.values import GivenAnswer
 from misjudge_tools.requests import SummarizeRequest
 from misjudge_tools.stats.rates import NoData
 from misjudge_tools.summarize_audit import summarize
@@ -58,6 +62,19 @@ def judged_pairs(
         gold = [label(truth)] if labelled(n) else []
         found.append(pair(f"p{n}", sides[0], sides[1], verdict(said, "AB"), gold=gold, line=n + 1))
     return found
+
+
+def test_labels_that_reviews_drew_at_random_are_said_to_be_such(deps: Deps) -> None:
+    stored(deps.store, review_pairs(200))
+    reviewer = at_work(deps.store, "mk")
+    given = give_pairs(deps.store, reviewer, 120)
+    record_answers(
+        deps.store, reviewer, [GivenAnswer(one.token, "A" if n % 2 else "B") for n, one in enumerate(given)], "sheet"
+    )
+    found = made(deps.store)
+    assert not found.assumes_random and "drew at random" in found.assumption
+    assert found.win_rate is not None
+    assert found.win_rate.labelled == sum(one.stream == "random" for one in given) > 40
 
 
 def test_win_rates_are_corrected_by_the_pairs_that_people_labelled(deps: Deps) -> None:

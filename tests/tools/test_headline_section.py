@@ -233,3 +233,28 @@ def test_satisfaction_of_which_nothing_can_be_said_has_a_reason_in_place_of_a_ve
 def test_a_judge_that_nothing_satisfied_has_a_reason_in_place_of_a_verdict(deps: Deps) -> None:
     stored(deps.store, scored(0, 0))
     assert "satisfied with no session" in summary(deps.store, sections=["headline"]).why["headline"]
+
+
+@pytest.mark.parametrize("first", ["judge", "other"])
+def test_the_checklist_goes_by_the_same_judge_whichever_comes_first(deps: Deps, first: str) -> None:
+    """Two judges have as many decidable pairs, of other buckets."""
+    judges = [JUDGE, JUDGE.model_copy(update={"label": "other", "model": "other-m"})]
+    of = {judge.label: judge for judge in (judges if first == "judge" else reversed(judges))}
+    near_of = {"judge": 25, "other": 22}
+    records = [
+        pair(
+            f"{label} {n}",
+            episode("x", passed(True), task=f"{label} {n}"),
+            episode("y", passed(False), task=f"{label} {n}"),
+            verdict("A", "AB", judge=judge),
+            line=n + 1,
+            ability_bucket="near" if n < near_of[label] else "wide",
+        )
+        for label, judge in of.items()
+        for n in range(43)
+    ]
+    stored(deps.store, records)
+    found = summary(deps.store, sections=["checklist"])
+    assert found.checklist is not None
+    (by_bucket,) = (item for item in found.checklist.items if item.point == "by_bucket")
+    assert by_bucket.state == "yes" and "22" in by_bucket.said and "21" in by_bucket.said, by_bucket

@@ -465,3 +465,24 @@ async def test_a_table_in_which_no_verdict_has_a_meaning_is_refused_with_the_way
     assert count(deps.store, "audits") == 0, "the name is free for the corrected import"
     result = await import_records(request.model_copy(update={"values": ["1=A"]}), deps)
     assert result.files[0].unscored == 1
+
+
+@pytest.mark.parametrize(("order", "verdicts"), [("AB", 3), ("", 1)])
+async def test_a_row_that_stands_twice_is_a_repeat_where_the_order_of_its_pair_is_known(
+    tmp_path: Path, deps: Deps, order: str, verdicts: int
+) -> None:
+    file = tmp_path / "repeats.csv"
+    file.write_text("pair_id,prompt,a,b,order,winner,gold\n" + 3 * f"p1,q1,x,y,{order},A,A\n", encoding="utf-8")
+    request = ImportRequest(audit="a", format="table", paths=[str(file)])
+    for _ in range(2):  # again is the same
+        await import_records(request, deps)
+        assert count(deps.store, "verdicts") == verdicts
+        assert count(deps.store, "pairs") == 1
+
+
+async def test_repeats_of_a_pair_with_an_id_may_differ(tmp_path: Path, deps: Deps) -> None:
+    file = tmp_path / "repeats.csv"
+    lines = "".join(f"p1,q1,x,y,AB,{winner},A,gpt\n" for winner in ("A", "B", "A"))
+    file.write_text(f"pair_id,prompt,a,b,order,winner,gold,judge\n{lines}", encoding="utf-8")
+    await import_records(ImportRequest(audit="a", format="table", paths=[str(file)]), deps)
+    assert sorted(row["winner"] for row in rows(deps.store, "SELECT winner FROM verdicts")) == ["A", "A", "B"]

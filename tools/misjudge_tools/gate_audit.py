@@ -21,7 +21,7 @@ from misjudge_tools.summary.gate_measure import Measured, of_calls, of_policy
 from misjudge_tools.summary.gate_values import GateResult
 from misjudge_tools.summary.gate_words import verdict
 from misjudge_tools.summary.judged import Entry, Judged
-from misjudge_tools.summary.panel_counts import CascadeCounts
+from misjudge_tools.summary.panel_counts import CascadeCounts, listed
 from misjudge_tools.summary.sections import unfinished_warnings
 from misjudge_tools.summary.values import Sections
 
@@ -71,7 +71,7 @@ def _chosen(counts: AuditCounts, label: str | None) -> Entry:
     labels = list(dict.fromkeys(judge.label for judge in counts.judged if judge.form == "pairwise"))
     if not labels:
         raise NotFound(f"Audit {counts.audit!r} has no judge of pairs yet. Judge its pairs, or import verdicts.")
-    known = f"Its judges of pairs are: {', '.join(labels)}."
+    known = listed(labels)
     if label is None:
         if len(labels) > 1:
             raise InvalidInput(f"Audit {counts.audit!r} has several judges: choose one (--judge LABEL). {known}")

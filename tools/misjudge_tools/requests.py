@@ -27,7 +27,7 @@ JudgeName = Annotated[
         min_length=1,
         max_length=200,
         pattern=PLAIN_PATTERN,
-        description="Model, profile, local or simulated. Default: configured.",
+        description="Model, profile, local, simulated.",
     ),
 ]
 RubricRef = Annotated[str, Field(min_length=1, max_length=400)]

@@ -8,6 +8,8 @@ from urllib.parse import quote
 from pydantic import Field
 
 from misjudge_storage.types import AskedForm, Value
+from misjudge_tools.labelling.values import ReviewPair, ReviewRecorded, ReviewStanding
+from misjudge_tools.stats.rates import Rate
 from misjudge_tools.summary.stopping_values import StoppedBucket
 from misjudge_tools.summary.values import AgentOutcome, ProbesSection
 
@@ -267,6 +269,60 @@ class ImportResult(Value):
     next: str | None = None
 
 
+class ReviewResult(Value):
+    """The next pair for a person, or the answer of one that was stored. `note` says what is to be known of either."""
+
+    audit: str
+    reviewer: str
+    marked: str | None = None
+    pair: ReviewPair | None = None
+    recorded: ReviewRecorded | None = None
+    standing: ReviewStanding
+    note: str | None = None
+    next: str | None = None
+
+
+class SheetResult(Value):
+    """A sheet of pairs that was written, or the answers of one that were stored.
+
+    `pairs` are its rows; of those read, `empty` have no answer yet. `cut`: pairs too long for the cells of a
+    spreadsheet, of which the middle is left out; `guarded`: cells with a quote before what reads as a formula.
+    """
+
+    audit: str
+    reviewer: str
+    path: str
+    pairs: int
+    new: int = 0
+    corrections: int = 0
+    same: int = 0
+    empty: int = 0
+    cut: int = 0
+    guarded: int = 0
+    standing: ReviewStanding
+    note: str | None = None
+    next: str | None = None
+
+
+class WrittenFile(Value):
+    """A file of a report: its path below the folder, and its size."""
+
+    name: str
+    bytes: int
+
+
+class ReportResult(Value):
+    """A report that was written. `left_out` says what the page does not show of longer lists."""
+
+    audit: str
+    judge: str | None
+    marked: str | None = None
+    verdict: str
+    out: str
+    files: tuple[WrittenFile, ...]
+    left_out: tuple[str, ...] = ()
+
+
 class RecordPage(Value):
     """One stored thing, or a list of them. `next_cursor` where it goes on; `marked` where some of it is made up."""
 
@@ -285,3 +341,43 @@ class RunList(Value):
     warnings: tuple[str, ...] = ()
     runs_left_out: int = 0
     pair: PairOutcome | None = None
+
+
+class ExportedFile(Value):
+    """A file that was written: its path, below that of the export where this is a folder, and its rows."""
+
+    name: str
+    rows: int
+
+
+class KeptRows(Value):
+    """Rows of one ability gap (near, wide, unknown) before and after a filter by what a judge says."""
+
+    ability: str
+    before: int
+    after: int
+
+
+class JudgeOnly(Value):
+    """What an export by this judge alone would have got wrong: `k` of the `n` pairs that it decided."""
+
+    judge: str
+    mislabelled: Rate
+
+
+class ExportResult(Value):
+    """An export. `left_out` counts pairs or episodes without a row, by reason (see `exporting.preference`); `guarded`
+    the cells of a CSV that got a quote so that no spreadsheet calculates them. `notes` say what to know of the files.
+    """
+
+    audit: str
+    format: str
+    marked: str | None = None
+    path: str
+    files: tuple[ExportedFile, ...]
+    guarded: int = 0
+    left_out: dict[str, int] = Field(default_factory=dict)
+    kept: tuple[KeptRows, ...] = ()
+    judge_only: tuple[JudgeOnly, ...] = ()
+    notes: tuple[str, ...] = ()
+    next: str | None = None

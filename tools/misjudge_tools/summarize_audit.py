@@ -45,15 +45,21 @@ def summarize(
     """As `summarize_audit`, in this thread. `families` are those that are stated of models (see `stated_families`);
     a bill is read below `roots`, where they are given.
     """
+    refuse_contradictions(request)
+    bill = None if request.bill is None else read_bill(request.bill, roots)
+    with store.read() as connection:
+        return summary_of(AuditCounts(connection, request, families, bill))
+
+
+def refuse_contradictions(request: SummarizeRequest) -> None:
+    """Raises InvalidInput for a question that no audit could answer."""
     _refuse_unknown(request.sections or ())
     if request.judge is not None and request.panel is not None:
         raise InvalidInput("Choose one judge (judge=LABEL) or a panel of several (panel=[LABEL, …]), not both.")
-    bill = None if request.bill is None else read_bill(request.bill, roots)
-    with store.read() as connection:
-        return _summary(AuditCounts(connection, request, families, bill))
 
 
-def _summary(counts: AuditCounts) -> AuditSummary:
+def summary_of(counts: AuditCounts) -> AuditSummary:
+    """The summary that these counts were asked for."""
     request = counts.question
     found = entries(counts)
     chosen = _choose(counts, found, request)

@@ -20,6 +20,7 @@ from pydantic import ValidationError
 
 from misjudge_storage.errors import InvalidInput
 from misjudge_storage.types import BadRecord, RecordError
+from misjudge_tools.exporting.spreadsheets import unguarded
 from misjudge_tools.interchange.json_records import (
     MAX_RECORD_CHARS,
     TOO_DEEP,
@@ -125,6 +126,17 @@ def read_rows(path: Path) -> Iterator[Row | BadRecord]:
     readers: dict[str, Callable[[Path], Iterator[Row | BadRecord]]]
     readers = {"csv": read_csv, "jsonl": read_jsonl, "json": read_json_array, "parquet": read_parquet}
     return readers[looks_like(path)](path)
+
+
+def read_exported(path: Path) -> Iterator[Row | BadRecord]:
+    """As `read_rows`; cells of a CSV without the quotes that keep a spreadsheet from calculating them."""
+    if looks_like(path) != "csv":
+        yield from read_rows(path)
+        return
+    for row in read_csv(path):
+        yield (
+            row if isinstance(row, BadRecord) else Row(row.line, {n: unguarded(cell) for n, cell in row.fields.items()})
+        )
 
 
 def looks_like(path: Path) -> FileKind:

@@ -3,7 +3,7 @@
 Columns: run_id, sim_user_model, judge_model, agent_model, satisfaction, task_success, prompt_tokens,
 completion_tokens, total_tokens, judge_flip; and task_id where a run is one of several on a task. The tokens
 are kept as those of the session; the total follows. The model that played the user is kept as a log line
-without tokens.
+without tokens. `simulated` marks the session as made up.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from misjudge_storage.errors import InvalidInput
 from misjudge_storage.types import BadRecord, Episode, Log, Record, Satisfaction, Scale, Task, Trajectory
 from misjudge_tools.interchange.evidence import SUCCESS_SOURCES, satisfaction_judge, success_check
 from misjudge_tools.interchange.fields import Fields, choice, expect, flag, number, required, text, whole
-from misjudge_tools.interchange.files import Row, parse_rows, read_rows
+from misjudge_tools.interchange.files import Row, parse_rows, read_exported
 from misjudge_tools.interchange.scales import SHARE, bounds, read_scale
 
 
@@ -25,7 +25,7 @@ def read_gauge_runs(path: Path, *, scale: str | None = None) -> Iterator[Record 
 
     Raises InvalidInput for another format and, without a scale, for a satisfaction above 1.
     """
-    rows = expect(read_rows(path), path, "gauge-runs", "run_id", "satisfaction", "task_success")
+    rows = expect(read_exported(path), path, "gauge-runs", "run_id", "satisfaction", "task_success")
     return parse_rows(rows, partial(_record, path=path, scale=None if scale is None else read_scale(scale)))
 
 
@@ -46,6 +46,7 @@ def _record(row: Row, path: Path, scale: Scale | None) -> Record:
             trial=whole(fields, "trial"),
             input_tokens=whole(fields, "prompt_tokens"),
             output_tokens=whole(fields, "completion_tokens"),
+            simulated=flag(fields, "simulated") or False,
         ),
         checks=success_check(
             flag(fields, "task_success"),

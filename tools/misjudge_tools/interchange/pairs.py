@@ -43,7 +43,7 @@ from misjudge_tools.interchange.evidence import (
     user_satisfaction,
 )
 from misjudge_tools.interchange.fields import Fields, choice, expect, flag, number, required, text, whole
-from misjudge_tools.interchange.files import Row, parse_rows, read_rows
+from misjudge_tools.interchange.files import Row, parse_rows, read_exported
 from misjudge_tools.interchange.made_up import Part, episode_part, made_up_parts
 from misjudge_tools.interchange.pair_gap import GapSource, reward_gap, source_of_gaps
 from misjudge_tools.interchange.pair_verdict import (
@@ -98,10 +98,10 @@ def read_pairs(
     and for a gap without a source.
     """
     kind = ("pair_id", ("judge_pref", "judge_status"))
-    source = gap_source or source_of_gaps(expect(read_rows(path), path, "pairs", *kind), path)
-    made_up = made_up_parts(lambda: expect(read_rows(path), path, "pairs", *kind), _parts)
+    source = gap_source or source_of_gaps(expect(read_exported(path), path, "pairs", *kind), path)
+    made_up = made_up_parts(lambda: expect(read_exported(path), path, "pairs", *kind), _parts)
     options = _Options(source, read_scale(scale), read_range(score_range), made_up)
-    return parse_rows(expect(read_rows(path), path, "pairs", *kind), partial(_record, options=options))
+    return parse_rows(expect(read_exported(path), path, "pairs", *kind), partial(_record, options=options))
 
 
 def _parts(fields: Fields) -> Iterator[Part]:

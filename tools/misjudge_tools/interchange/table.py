@@ -177,7 +177,8 @@ def _pair_record(layout: Layout, row: Row) -> Record:
         line=row.line,
         task=task,
         episodes=sides,
-        pair=PairKey(pair_id=name(layout, row, "pair_id"), trial=trial),
+        # Rows of unknown order may be the two orders of a pair, and are no repeats of one.
+        pair=PairKey(pair_id=name(layout, row, "pair_id"), repeats=order is not None, trial=trial),
         gold=tuple(_gold(layout, row)),
         verdicts=tuple(_verdicts(layout, row, order)),
         logs=tuple(_logs(layout, row, order)),

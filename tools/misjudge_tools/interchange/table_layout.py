@@ -119,10 +119,15 @@ def _verifier(layout: Layout, stem: str) -> str:
     return "".join(letter for letter, _ in shared).rstrip(" _-.") or stem
 
 
-@lru_cache(maxsize=4096)
 def imported_judge(label: str, form: Form, scale: Scale = OPEN) -> Judge:
     """The judge that a file names by `label`; its scale is open where nobody states one."""
-    return Judge(label=label, form=form, origin="imported", model=label, scale=scale)
+    return _judge(label, form, scale.low, scale.high, scale.threshold, scale.better)
+
+
+@lru_cache(maxsize=4096)
+def _judge(label: str, form: Form, *scale: object) -> Judge:
+    stated = Scale.model_validate(dict(zip(Scale.model_fields, scale, strict=True)))
+    return Judge(label=label, form=form, origin="imported", model=label, scale=stated)
 
 
 def higher(score_a: float | None, score_b: float | None) -> Preference | None:

@@ -2,7 +2,8 @@
 
 Also read where they are there: trial, prompt, success_criteria, hard_constraints, category, language,
 subset, success (with success_source), reward (with reward_source: verifier or external), system, end_reason,
-base_model, input_tokens, output_tokens, and occurred_at, when the episode took place (else timestamp or created_at).
+base_model, input_tokens, output_tokens, simulated, and occurred_at, when the episode took place (else timestamp or
+created_at).
 """
 
 from __future__ import annotations
@@ -83,6 +84,7 @@ def _trajectory(fields: Fields, task_id: str, agent: str | None) -> Trajectory:
         base_model=text(fields, "base_model"),
         input_tokens=whole(fields, "input_tokens"),
         output_tokens=whole(fields, "output_tokens"),
+        simulated=flag(fields, "simulated") or False,
         occurred_at=_time(fields),
     )
 

@@ -24,7 +24,7 @@ from misjudge_storage.bias_counts import BiasCounts, bias_counts
 from misjudge_storage.bucket_counts import GapOf, GapSums
 from misjudge_storage.checklist_counts import ReleaseFacts, release_facts
 from misjudge_storage.conflict_rows import ConflictCounts
-from misjudge_storage.correction_counts import has_human_labels
+from misjudge_storage.correction_counts import has_human_labels, has_random_labels
 from misjudge_storage.cost_counts import CallGroup, Session, call_groups, dearest_sessions, uses_of
 from misjudge_storage.counted_pairs import CountedPairs
 from misjudge_storage.episode_records import AgentEpisodes
@@ -226,6 +226,10 @@ class AuditCounts:
     @cached_property
     def human_labels(self) -> bool:
         return has_human_labels(self.connection, self.audit_id)
+
+    @cached_property
+    def random_labels(self) -> bool:
+        return has_random_labels(self.connection, self.audit_id)
 
     @cached_property
     def checked_episodes(self) -> CorrectionCounts | None:

@@ -84,14 +84,15 @@ def panel_judges(
         return Chosen(whole, [judge for judge in alike if judge not in whole])
     for label in labels:
         if label not in known:
-            raise NotFound(f"Audit {audit!r} has no judge {label!r} of pairs. {_listed(list(known))}")
+            raise NotFound(f"Audit {audit!r} has no judge {label!r} of pairs. {listed(list(known))}")
     chosen = [judge for label, judge in known.items() if label in labels]
     if len(chosen) < 2:
-        raise InvalidInput(f"A panel is two judges or more. Name another one. {_listed(list(known))}")
+        raise InvalidInput(f"A panel is two judges or more. Name another one. {listed(list(known))}")
     return Chosen(chosen)
 
 
-def _listed(labels: Sequence[str]) -> str:
+def listed(labels: Sequence[str]) -> str:
+    """The labels of the judges of pairs in a sentence; of many, the first."""
     if not labels:
         return "It has none yet."
     more = f" and {len(labels) - MOST_LABELS} more" if len(labels) > MOST_LABELS else ""

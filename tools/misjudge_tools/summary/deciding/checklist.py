@@ -95,7 +95,9 @@ def _by_bucket(of: Judged, language: Language) -> ChecklistItem:
 
 
 def _decidable_by_gap(of: Judged) -> dict[str, int]:
-    """Decidable near pairs and others by the first gap that has any, of the judge that judged most of them."""
+    """Decidable near pairs and others by the first gap that has any, of the judge that judged most of them; of judges
+    with as many, the one with the most on both sides.
+    """
     for gap in ("ability", "reward"):
         found = {"near": 0, "wide": 0}
         for judge_id in of.ids:
@@ -103,7 +105,7 @@ def _decidable_by_gap(of: Judged) -> dict[str, int]:
             for group, counts in of.counts.buckets.items():
                 if (group.judge_id, group.gap) == (judge_id, gap):
                     mine["near" if group.bucket == "near" else "wide"] += counts.decidable
-            found = max(found, mine, key=lambda one: sum(one.values()))
+            found = max(found, mine, key=lambda one: (sum(one.values()), min(one.values()), one["near"]))
         if any(found.values()):
             return found
     return {"near": 0, "wide": 0}

@@ -16,6 +16,9 @@ ASSUMPTION = (
     "Nothing stored says how the labelled ones were chosen: they are taken as a random sample. If they were chosen for "
     "being hard, disputed or of one kind, the corrected shares are wrong; compare raw_labelled with raw."
 )
+DRAWN = (
+    "The labelled ones are those that reviews drew at random. Those chosen for being informative count as unlabelled."
+)
 NO_CANDIDATES = "No model checked the success of an episode, so no success rate rests on one."
 CHECKS_ABOVE = "Success rates that rest on models' checks belong to the audit: see its summary of all judges."
 NO_CHECK_LABELS = (
@@ -61,8 +64,8 @@ def corrected_section(of: Judged) -> CorrectedSection | NoData:
         rows=(*success.rows, *win_rate.rows),
         success=success.basis,
         win_rate=win_rate.basis,
-        assumes_random=True,
-        assumption=ASSUMPTION,
+        assumes_random=not of.counts.random_labels,
+        assumption=DRAWN if of.counts.random_labels else ASSUMPTION,
         why=why,
     )
 

@@ -33,7 +33,8 @@ class CorrectionBasis(Value):
 class CorrectedSection(Value):
     """What rests on a judge or a model's check, corrected by labels; misselection never is, since it needs gold.
 
-    `assumes_random`: that the labelled ones are a random sample is taken for granted, as `assumption` says. `success`
+    `assumes_random`: that the labelled ones are a random sample is taken for granted, since none was drawn by reviews;
+    `assumption` says what holds. `success`
     and `win_rate` are what the rows are of; one that is missing is None for the reason under `why`.
     """
 

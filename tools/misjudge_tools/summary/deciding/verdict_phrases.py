@@ -65,7 +65,7 @@ HELD_BACK = Phrase(
     "它没有给出结论：{undecided}（平局、两种顺序相互矛盾、无法读取的回复）。",
 )
 WORST_CASE = Phrase(
-    "If all {k} undecided of {n} decidable pairs were right, it would misselect {least} of them; if all were wrong, "
+    "Of {n} decidable pairs it left {k} undecided: were they right, it would misselect {least} of all, were they wrong "
     "{most}.",
     "若 {n} 个可判定配对中未判定的 {k} 个全部正确，误选为 {least}；若全部错误，则为 {most}。",
 )

@@ -1,4 +1,4 @@
-"""The fixed words of a printed summary in Chinese: titles, heads of tables, names of lines. JSON keys stay English."""
+"""The fixed words of a summary in Chinese: titles, heads of tables, names of lines. JSON keys stay English."""
 
 from __future__ import annotations
 
@@ -112,9 +112,8 @@ ZH: Mapping[str, str] = {
         "但仍有可能更差：这样规模的审计可能看不出小于 {points} 个百分点的差异（这么大的差异在 100 次这样的审计中有 80 "
         "次能看出）。"
     ),
-    "interval: anytime. Runs ended where enough was known: {pairs} pairs and {calls} calls of all judges spared.": (
-        "区间：anytime（随时有效）。运行在已知足够时结束，所有裁判合计省去 {pairs} 个配对和 {calls} 次调用。"
-    ),
+    "interval: anytime. Runs ended where enough was known, and spared {pairs} pairs and {calls} calls, of all "
+    "judges.": ("区间：anytime（随时有效）。运行在已知足够时结束，所有裁判合计省去 {pairs} 个配对和 {calls} 次调用。"),
     "Replies are missing unevenly: {arm} in {unscored} of {calls} calls ({share}). What is left is no fair sample.": (
         "缺失的回复不均匀：{arm} 的 {calls} 次调用中缺 {unscored} 次（{share}）。剩下的不是公平的样本。"
     ),

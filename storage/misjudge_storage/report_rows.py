@@ -1,0 +1,368 @@
+"""What a report shows of single pairs and episodes: rows by id, and what is behind the first of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal, NamedTuple
+
+from sqlalchemy import Connection, bindparam, text
+
+from misjudge_storage.judging_records import messages_from
+from misjudge_storage.types import Message
+
+Subject = Literal["pair_id", "trajectory_id"]
+"""What a verdict is on."""
+CHUNK: Final = 200
+"""Pairs of a query."""
+EXCERPT: Final = 4_000
+"""Characters of a raw reply that are read."""
+
+
+class JudgeSays(NamedTuple):
+    """What one judge says of a pair, its orders reduced. `pref` None: inconsistent or unscored, as `status` tells."""
+
+    judge: str
+    pref: str | None
+    status: str
+    unscored_reason: str | None
+    misselected: bool | None
+    score_a: float | None
+    score_b: float | None
+
+
+class ReportPair(NamedTuple):
+    """A pair with what evidence and judges say of it."""
+
+    pair_id: str
+    task_id: str
+    trial: int | None
+    agent_a: str
+    agent_b: str
+    ability_bucket: str | None
+    success_a: bool | None
+    success_b: bool | None
+    gold: str | None
+    gold_source: str | None
+    says: tuple[JudgeSays, ...]
+
+
+class ReportSession(NamedTuple):
+    """An episode with what evidence and one judge's mean score say of it."""
+
+    trajectory_id: str
+    task_id: str
+    trial: int | None
+    agent: str
+    success: bool | None
+    success_source: str | None
+    judge: str
+    form: str
+    score: float
+    satisfied: bool | None
+
+
+class Check(NamedTuple):
+    """What one source says of an episode, and what it saw."""
+
+    verifier: str
+    source: str
+    scope: str
+    passed: bool | None
+    reward: float | None
+    evidence: str
+
+
+class ReportEpisode(NamedTuple):
+    """An episode as it was stored; `messages` None where no transcript is."""
+
+    trajectory_id: str
+    task_id: str
+    agent: str
+    trial: int | None
+    success: bool | None
+    success_source: str | None
+    reward: float | None
+    end_reason: str | None
+    messages: tuple[Message, ...] | None
+    checks: tuple[Check, ...]
+
+
+class TaskText(NamedTuple):
+    """What the customer wants."""
+
+    prompt: str
+    success_criteria: str
+    hard_constraints: str
+
+
+class RawCall(NamedTuple):
+    """One attempt of a judge's call, and the start of what came back (`length` characters in all)."""
+
+    log_id: str
+    model: str
+    prompt_version: str | None
+    order_shown: str | None
+    repeat: int
+    attempt: int
+    unscored_reason: str | None
+    input_tokens: int | None
+    output_tokens: int | None
+    raw_output: str | None
+    length: int | None
+
+
+class Reply(NamedTuple):
+    """One verdict of one judge, and the call that it was read from, where that is stored with it."""
+
+    judge: str
+    form: str
+    order_shown: str | None
+    repeat: int
+    status: str
+    winner: str | None
+    score_a: float | None
+    score_b: float | None
+    score: float | None
+    reasons: str
+    unscored_reason: str | None
+    call: RawCall | None
+
+
+def count_pairs(connection: Connection, audit_id: str) -> int:
+    """How many pairs the audit has."""
+    return connection.scalar(text("SELECT COUNT(*) FROM pairs WHERE audit_id = :audit"), {"audit": audit_id}) or 0
+
+
+def count_tasks(connection: Connection, audit_id: str) -> int:
+    """How many tasks the audit has."""
+    return connection.scalar(text("SELECT COUNT(*) FROM tasks WHERE audit_id = :audit"), {"audit": audit_id}) or 0
+
+
+def first_pair_ids(connection: Connection, audit_id: str, most: int) -> Sequence[str]:
+    """The first pairs by task."""
+    query = "SELECT pair_id FROM pairs WHERE audit_id = :audit ORDER BY task_id, pair_id LIMIT :most"
+    return connection.scalars(text(query), {"audit": audit_id, "most": most}).all()
+
+
+def report_pairs(
+    connection: Connection, audit_id: str, pair_ids: Sequence[str], judge: str | None
+) -> Sequence[ReportPair]:
+    """These pairs in the order of the ids, with what this judge (None: every one) says of them."""
+    query = text("""
+        SELECT pair_id, task_id, trial, agent_a, agent_b, ability_bucket, success_a, success_b, gold_pref, gold_source,
+            judge, judge_pref, judge_status, unscored_reason, misselected, judge_score_a, judge_score_b
+        FROM audit_pairs WHERE audit_id = :audit AND pair_id IN :ids ORDER BY judge
+    """).bindparams(bindparam("ids", expanding=True))
+    rows: dict[str, list[Any]] = {}
+    for start in range(0, len(pair_ids), CHUNK):
+        some = list(pair_ids[start : start + CHUNK])
+        for row in connection.execute(query, {"audit": audit_id, "ids": some}):
+            rows.setdefault(row.pair_id, []).append(row)
+    return [_pair(rows[pair_id], judge) for pair_id in pair_ids if pair_id in rows]
+
+
+def _pair(rows: Sequence[Any], judge: str | None) -> ReportPair:
+    one = rows[0]
+    return ReportPair(
+        pair_id=one.pair_id,
+        task_id=one.task_id,
+        trial=one.trial,
+        agent_a=one.agent_a,
+        agent_b=one.agent_b,
+        ability_bucket=one.ability_bucket,
+        success_a=_flag(one.success_a),
+        success_b=_flag(one.success_b),
+        gold=one.gold_pref,
+        gold_source=one.gold_source,
+        says=tuple(
+            JudgeSays(
+                judge=row.judge,
+                pref=row.judge_pref,
+                status=row.judge_status,
+                unscored_reason=row.unscored_reason,
+                misselected=_flag(row.misselected),
+                score_a=row.judge_score_a,
+                score_b=row.judge_score_b,
+            )
+            for row in rows
+            if row.judge is not None and judge in {None, row.judge}
+        ),
+    )
+
+
+def count_sessions(connection: Connection, audit_id: str, judge: str | None) -> int:
+    """How many rows `report_sessions` has in all."""
+    query = """
+        SELECT COUNT(*) FROM (
+            SELECT DISTINCT v.trajectory_id, v.judge_id FROM verdicts v
+            JOIN judges j ON j.audit_id = v.audit_id AND j.judge_id = v.judge_id
+            WHERE v.audit_id = :audit AND v.trajectory_id IS NOT NULL AND v.score IS NOT NULL
+                AND (CAST(:judge AS VARCHAR) IS NULL OR j.label = :judge)
+        ) scored
+    """
+    return connection.scalar(text(query), {"audit": audit_id, "judge": judge}) or 0
+
+
+def report_sessions(connection: Connection, audit_id: str, judge: str | None, most: int) -> Sequence[ReportSession]:
+    """Episodes that this judge (None: every one) scored: failed ones first, of these the best scored."""
+    query = """
+        WITH scored AS (
+            SELECT v.trajectory_id, v.judge_id, AVG(v.score) AS score FROM verdicts v
+            WHERE v.audit_id = :audit AND v.trajectory_id IS NOT NULL AND v.score IS NOT NULL
+            GROUP BY v.trajectory_id, v.judge_id
+        )
+        SELECT s.trajectory_id, o.task_id, o.trial, o.agent, o.success, o.success_source, j.label, j.form, s.score,
+            CASE WHEN j.threshold IS NULL THEN NULL
+                WHEN CASE WHEN j.better = 'lower' THEN s.score <= j.threshold ELSE s.score >= j.threshold END THEN 1
+                ELSE 0 END AS satisfied
+        FROM scored s
+        JOIN judges j ON j.audit_id = :audit AND j.judge_id = s.judge_id
+        JOIN trajectory_outcomes o ON o.trajectory_id = s.trajectory_id AND o.audit_id = :audit
+        WHERE CAST(:judge AS VARCHAR) IS NULL OR j.label = :judge
+        ORDER BY COALESCE(o.success, 2), CASE j.better WHEN 'lower' THEN s.score ELSE -s.score END, s.trajectory_id,
+            j.label, j.form
+        LIMIT :most
+    """
+    rows = connection.execute(text(query), {"audit": audit_id, "judge": judge, "most": most})
+    return [
+        ReportSession(
+            trajectory_id=row.trajectory_id,
+            task_id=row.task_id,
+            trial=row.trial,
+            agent=row.agent,
+            success=_flag(row.success),
+            success_source=row.success_source,
+            judge=row.label,
+            form=row.form,
+            score=row.score,
+            satisfied=_flag(row.satisfied),
+        )
+        for row in rows
+    ]
+
+
+def count_satisfied_failures(connection: Connection, audit_id: str, judge_id: str) -> int:
+    """How many episodes failed and satisfied this judge; see `conflict_rows.satisfied_failures`."""
+    query = """
+        SELECT COUNT(*) FROM (
+            SELECT v.trajectory_id FROM verdicts v
+            JOIN judges j ON j.audit_id = v.audit_id AND j.judge_id = v.judge_id
+            JOIN trajectory_outcomes o ON o.trajectory_id = v.trajectory_id
+            WHERE v.audit_id = :audit AND v.judge_id = :judge AND v.score IS NOT NULL AND o.success = 0
+            GROUP BY v.trajectory_id, j.better, j.threshold
+            HAVING CASE WHEN j.better = 'lower' THEN AVG(v.score) <= j.threshold ELSE AVG(v.score) >= j.threshold END
+        ) satisfied
+    """
+    return connection.scalar(text(query), {"audit": audit_id, "judge": judge_id}) or 0
+
+
+def sides_of(connection: Connection, audit_id: str, pair_id: str) -> tuple[str, ...]:
+    """The ids of the episodes of a pair, side A first."""
+    query = "SELECT trajectory_a, trajectory_b FROM pairs WHERE audit_id = :audit AND pair_id = :pair"
+    row = connection.execute(text(query), {"audit": audit_id, "pair": pair_id}).one()
+    return (row.trajectory_a, row.trajectory_b)
+
+
+def read_episode(connection: Connection, trajectory_id: str) -> ReportEpisode:
+    """One episode with its checks, the parts of success before the rest."""
+    query = """
+        SELECT o.task_id, o.agent, o.trial, o.success, o.success_source, o.reward, t.end_reason, t.messages_json
+        FROM trajectories t JOIN trajectory_outcomes o ON o.trajectory_id = t.trajectory_id
+        WHERE t.trajectory_id = :id
+    """
+    row = connection.execute(text(query), {"id": trajectory_id}).one()
+    checked = """
+        SELECT verifier, source, scope, passed, reward, evidence FROM checks WHERE trajectory_id = :id
+        ORDER BY CASE scope WHEN 'outcome' THEN 0 ELSE 1 END, created_at, check_id
+    """
+    checks = connection.execute(text(checked), {"id": trajectory_id})
+    return ReportEpisode(
+        trajectory_id=trajectory_id,
+        task_id=row.task_id,
+        agent=row.agent,
+        trial=row.trial,
+        success=_flag(row.success),
+        success_source=row.success_source,
+        reward=row.reward,
+        end_reason=row.end_reason,
+        messages=None if row.messages_json is None else messages_from(row.messages_json),
+        checks=tuple(
+            Check(one.verifier, one.source, one.scope, _flag(one.passed), one.reward, one.evidence) for one in checks
+        ),
+    )
+
+
+def read_task(connection: Connection, audit_id: str, task_id: str) -> TaskText:
+    """What a task says."""
+    query = """
+        SELECT prompt, success_criteria, hard_constraints FROM tasks WHERE audit_id = :audit AND task_id = :task
+    """
+    return TaskText(*connection.execute(text(query), {"audit": audit_id, "task": task_id}).one())
+
+
+_CALL = """
+    l.log_id, l.model, l.prompt_version, l.order_shown, l.repeat, l.attempt, l.unscored_reason, l.input_tokens,
+    l.output_tokens, SUBSTR(l.raw_output, 1, :most), LENGTH(l.raw_output)
+"""
+_REPLIES = f"""
+    SELECT j.label, j.form, v.order_shown, v.repeat, v.status, v.winner, v.score_a, v.score_b, v.score, v.reasons,
+        v.unscored_reason, {_CALL}
+    FROM verdicts v
+    JOIN judges j ON j.audit_id = v.audit_id AND j.judge_id = v.judge_id
+    LEFT JOIN judge_logs l ON l.log_id = v.log_id
+    WHERE v.audit_id = :audit AND v.{{of}} = :id AND (CAST(:judge AS VARCHAR) IS NULL OR j.label = :judge)
+    ORDER BY j.label, j.form, v.repeat, v.order_shown, v.verdict_id
+"""
+_CALLS = f"""
+    SELECT {_CALL} FROM judge_logs l
+    WHERE l.audit_id = :audit AND l.{{of}} = :id AND l.role = 'judge'
+        AND NOT EXISTS (
+            SELECT 1 FROM verdicts v WHERE v.audit_id = :audit AND v.{{of}} = :id AND v.log_id = l.log_id
+        )
+        AND (
+            CAST(:judge AS VARCHAR) IS NULL OR l.judge_id IS NULL OR l.judge_id IN (
+                SELECT j.judge_id FROM judges j WHERE j.audit_id = :audit AND j.label = :judge
+            )
+        )
+    ORDER BY l.created_at, l.log_id LIMIT :rows
+"""
+_OF_REPLY = 11
+"""Columns of a verdict before those of its call."""
+
+
+def replies(connection: Connection, audit_id: str, of: Subject, identity: str, judge: str | None) -> Sequence[Reply]:
+    """Every verdict on a pair or an episode, of this judge or of all."""
+    given = {"audit": audit_id, "id": identity, "judge": judge, "most": EXCERPT}
+    found = connection.execute(text(_REPLIES.format(of=of)), given)
+    calls = [(row[:_OF_REPLY], None if row[_OF_REPLY] is None else RawCall(*row[_OF_REPLY:])) for row in found]
+    return [Reply._make((*verdict, call)) for verdict, call in calls]
+
+
+def other_calls(
+    connection: Connection, audit_id: str, of: Subject, identity: str, judge: str | None, most: int
+) -> Sequence[RawCall]:
+    """The first calls of judges that no verdict names: attempts that were tried again, and logs that were imported."""
+    given = {"audit": audit_id, "id": identity, "judge": judge, "most": EXCERPT, "rows": most}
+    return [RawCall(*row) for row in connection.execute(text(_CALLS.format(of=of)), given)]
+
+
+def pairwise_rows(connection: Connection, audit_id: str, judge: str | None, most: int) -> Sequence[Mapping[str, Any]]:
+    """The first rows of the view `pairwise`, one a judged order, by task and pair."""
+    # The view is asked for some pairs at a time: ordered as a whole it would be worked out as a whole.
+    query = text("""
+        SELECT * FROM pairwise
+        WHERE audit_id = :audit AND pair_id IN :ids AND (CAST(:judge AS VARCHAR) IS NULL OR judge = :judge)
+        ORDER BY task_id, pair_id, judge, repeat, blind_order
+    """).bindparams(bindparam("ids", expanding=True))
+    ids = first_pair_ids(connection, audit_id, most)
+    found: list[Mapping[str, Any]] = []
+    for start in range(0, len(ids), CHUNK):
+        given = {"audit": audit_id, "ids": list(ids[start : start + CHUNK]), "judge": judge}
+        found += [dict(row) for row in connection.execute(query, given).mappings()]
+        if len(found) >= most:
+            break
+    return found[:most]
+
+
+def _flag(value: Any) -> bool | None:
+    return None if value is None else bool(value)

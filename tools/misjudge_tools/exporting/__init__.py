@@ -1,0 +1,1 @@
+"""Files out: one small module per format, and how all of them are written."""

@@ -1,0 +1,1 @@
+"""An audit as something to read: one page, Markdown, tables of numbers."""

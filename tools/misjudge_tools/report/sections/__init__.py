@@ -1,0 +1,1 @@
+"""The sections of a report, one module a subject: values of `report.document`, made of a summary. Pure."""
