@@ -10,8 +10,8 @@ from misjudge_server.tool_table import TOOLS
 from misjudge_tools import requests
 
 CANARY = "CANARY-7261"
-REQUESTS = {entry.request for entry in TOOLS.values()}
-FIELDS = sorted((request.__name__, name) for request in REQUESTS for name in request.model_fields)
+REQUESTS = {entry.request.__name__: entry.request for entry in TOOLS.values()}
+FIELDS = sorted((name, field) for name, request in REQUESTS.items() for field in request.model_fields)
 BAD_VALUES: tuple[Any, ...] = (
     {CANARY: CANARY},
     [CANARY, {CANARY: 1}],
@@ -36,7 +36,7 @@ def said(request: type[BaseModel], arguments: Any) -> str:
 
 @pytest.mark.parametrize(("request_name", "field"), FIELDS)
 def test_a_value_of_the_wrong_kind_is_named_and_never_echoed(request_name: str, field: str) -> None:
-    request = getattr(requests, request_name)
+    request = REQUESTS[request_name]
     complaints = 0
     for value in BAD_VALUES:
         try:

@@ -32,6 +32,7 @@ def tried(page: Path) -> list[str]:
 PAGES = [README, *(pytest.param(page, marks=pytest.mark.slow) for page in ROOT.glob("docs/*.md") if tried(page))]
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.skipif(sys.platform == "win32", reason="the README gives the Windows commands apart")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_the_commands_of_a_page_run_as_printed(tmp_path: Path, page: Path) -> None:
@@ -48,7 +49,7 @@ def test_the_commands_of_a_page_run_as_printed(tmp_path: Path, page: Path) -> No
             stdin=subprocess.DEVNULL,
             capture_output=True,
             encoding="utf-8",
-            timeout=100,
+            timeout=300,
         )
         assert done.returncode == 0, f"{block}\n{done.stdout}\n{done.stderr}"
         assert done.stdout

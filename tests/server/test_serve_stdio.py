@@ -58,6 +58,9 @@ GOOD_CALLS: list[tuple[str, dict[str, Any]]] = [
     ("score_rubrics", RULES),
     ("runs", {"action": "list"}),
     ("read_record", {"uri": "misjudge://audits/日志"}),
+    ("export_records", {"audit": "日志", "format": "audit_pairs", "out": "pairs.csv"}),
+    ("write_report", {"audit": "日志", "out": "report.html"}),
+    ("review", {"audit": "日志", "reviewer": "mk"}),
 ]
 BAD_CALLS: list[tuple[str, dict[str, Any], str]] = [
     ("summarize_audit", {"audit": "日志", "jugde": "x"}, "Unknown argument 'jugde'. Did you mean 'judge'?"),
@@ -72,6 +75,13 @@ BAD_CALLS: list[tuple[str, dict[str, Any], str]] = [
     ("read_record", {"uri": "misjudge://audits/日志/pairs/nope"}, "No pairs record has the id 'nope'"),
     ("judge", {"audit": "日志"}, "Set TAOTOKEN_API_KEY"),
     ("import_records", {**IMPORT, "paths": ["/etc/hostname"]}, "is outside the folders that may be read"),
+    (
+        "export_records",
+        {"audit": "日志", "format": "audit_pairs", "out": "/etc/pairs.csv"},
+        "is outside the folders that",
+    ),
+    ("write_report", {"audit": "日志", "out": "/etc/report.html"}, "is outside the folders that"),
+    ("review", {"audit": "日志", "reviewer": "gpt-4o"}, "labels are what people say"),
 ]
 
 
@@ -115,7 +125,9 @@ def test_a_hostile_folder_hinders_no_tool_in_either_protocol_era(tmp_path: Path,
     results = [answers[number]["result"] for number in range(FIRST, FIRST + len(GOOD_CALLS) + len(BAD_CALLS))]
     good, bad = results[: len(GOOD_CALLS)], results[len(GOOD_CALLS) :]
     assert [result.get("isError", False) for result in good] == [False] * len(GOOD_CALLS)
-    imported, judged, summary, pair, probed, scored, runs, record = [result["structuredContent"] for result in good]
+    imported, judged, summary, pair, probed, scored, runs, record, *written = [
+        result["structuredContent"] for result in good
+    ]
     assert imported["files"][0]["records"] == 3
     assert (judged["run"]["state"], judged["run"]["done"], judged["simulated"]) == ("done", 6, True)
     assert set(summary["judges"]) == {"verdict", "simulated"}
@@ -125,6 +137,9 @@ def test_a_hostile_folder_hinders_no_tool_in_either_protocol_era(tmp_path: Path,
     assert scored["rubrics"]["writers"][0]["total_gold"] == 2
     assert [run["operation"] for run in runs["runs"]] == ["score_rubrics", "probe_judge", "run_pair", "judge"]
     assert record["record"]["name"] == "日志"
+    exported, report, review = written
+    assert [file["name"] for file in (*exported["files"], *report["files"])] == ["pairs.csv", "report.html"]
+    assert review["pair"]["response_a"] and review["recorded"] is None
     assert all("SIMULATED" in result["content"][0]["text"] for result in good[1:6])
     for result, (_, _, sentence) in zip(bad, BAD_CALLS, strict=True):
         assert (result["isError"], "structuredContent" in result) == (True, False)

@@ -52,7 +52,7 @@ def test_names_from_a_file_cannot_steer_the_terminal(misjudge: Misjudge, folder:
         misjudge("read", "misjudge://audits"),
         misjudge("import", "table", "log.jsonl", "--audit", audit),
     ]
-    assert [outcome.code for outcome in outcomes] == [0, 0, 0, 0, 0, 1, 0, 0, 0, 1]
+    assert [outcome.code for outcome in outcomes] == [0, 0, 0, 0, 0, 2, 0, 0, 0, 2]
     for outcome in outcomes:
         assert [letter for letter in outcome.out + outcome.err if letter in CONTROLS.replace("\n", "")] == []
     assert "gpt[red] :smile:" in outcomes[2].out
