@@ -17,7 +17,7 @@ from typing import Any
 
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
-from mcp.shared.exceptions import NoBackChannelError
+from mcp.shared.exceptions import MCPError
 from mcp.types import (
     CallToolRequestParams,
     CallToolResult,
@@ -150,7 +150,7 @@ def _person_of(context: ServerRequestContext[Any, Any]) -> AskPerson | None:
     async def ask(message: str, schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
         try:
             said = await context.session.elicit_form(message, dict(schema), context.request_id)
-        except NoBackChannelError:  # of the newer protocol era
+        except MCPError:  # no way back to it in the newer protocol era, or it has no form after all
             return None
         return said.content if said.action == "accept" else None
 
@@ -174,7 +174,7 @@ def _annotations(entry: ToolEntry) -> ToolAnnotations:
     if entry.reads_only:
         return ToolAnnotations(read_only_hint=True, open_world_hint=entry.asks_models)
     return ToolAnnotations(
-        destructive_hint=False,
+        destructive_hint=entry.destroys,
         idempotent_hint=True if entry.idempotent else None,
         open_world_hint=entry.asks_models,
     )

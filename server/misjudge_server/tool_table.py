@@ -34,6 +34,8 @@ class ToolEntry(NamedTuple):
     idempotent: bool
     asks_models: bool
     description: str
+    destroys: bool = False
+    """Whether it may replace what stands there, with `force`."""
 
 
 TOOLS: dict[str, ToolEntry] = {
@@ -72,7 +74,7 @@ named by line.""",
         "misjudge_tools.export_records",
         "export_records",
         reads_only=False,
-        idempotent=True,
+        idempotent=False,
         asks_models=False,
         description="""\
 Export an audit's records: audit_pairs (CSV), judge_logs (JSONL), gauge_runs, gauge_replay, parquet, sarif (code \
@@ -80,17 +82,19 @@ scanning), or preference data for training (dpo, kto: JSONL as TRL reads it; the
 says is better, never the judge's pick).
 
 Written whole or not at all, under the working directory.""",
+        destroys=True,
     ),
     "write_report": ToolEntry(
         file_requests.ReportRequest,
         "misjudge_tools.write_report",
         "write_report",
         reads_only=False,
-        idempotent=True,
+        idempotent=False,
         asks_models=False,
         description="""\
 Write the audit report: one HTML page with verdict, charts and every conflict side by side, Markdown, numbers as CSV \
 and JSON (报告).""",
+        destroys=True,
     ),
     "review": ToolEntry(
         review_requests.ReviewRequest,

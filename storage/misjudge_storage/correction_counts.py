@@ -19,9 +19,12 @@ CELLS = ("yes_yes", "no_yes", "yes_no", "no_no", "yes", "no")
 MOST_ROWS = 30
 """Agents, or pairs of agents, that are counted: those with the most labels."""
 
-_NONE_DRAWN = """NOT EXISTS (
-    SELECT 1 FROM {labels} d WHERE d.audit_id = :audit AND d.source = 'human' AND d.stream = 'random'
-)"""
+_NONE_DRAWN = " AND ".join(
+    f"""NOT EXISTS (
+        SELECT 1 FROM {labels} d WHERE d.audit_id = :audit AND d.source = 'human' AND d.stream = 'random'
+    )"""
+    for labels in ("gold_labels", "checks")
+)
 _EVIDENCE = """EXISTS (
     SELECT 1 FROM checks k WHERE k.trajectory_id = {episode} AND k.scope = 'outcome' AND k.{says} IS NOT NULL
         AND k.source IN ('verifier', 'label', 'reward')
@@ -30,7 +33,7 @@ _BOTH = " AND ".join("({})".format(_EVIDENCE.format(episode=f"p.trajectory_{side
 _SAMPLED_PAIR = f"""(g.gold_source = 'human' AND (EXISTS (
     SELECT 1 FROM gold_labels l
     WHERE l.audit_id = :audit AND l.pair_id = g.pair_id AND l.source = 'human' AND l.stream = 'random'
-) OR ({_NONE_DRAWN.format(labels="gold_labels")} AND NOT EXISTS (
+) OR ({_NONE_DRAWN} AND NOT EXISTS (
     SELECT 1 FROM gold_labels l
     WHERE l.audit_id = :audit AND l.pair_id = g.pair_id AND l.source = 'human' AND l.stream IS NOT NULL
 ))))"""
@@ -38,7 +41,7 @@ _SAMPLED_EPISODE = f"""(o.success_source = 'human' AND (EXISTS (
     SELECT 1 FROM checks l
     WHERE l.trajectory_id = o.trajectory_id AND l.source = 'human' AND l.scope = 'outcome' AND l.passed IS NOT NULL
         AND l.stream = 'random'
-) OR ({_NONE_DRAWN.format(labels="checks")} AND NOT EXISTS (
+) OR ({_NONE_DRAWN} AND NOT EXISTS (
     SELECT 1 FROM checks l
     WHERE l.trajectory_id = o.trajectory_id AND l.source = 'human' AND l.scope = 'outcome' AND l.passed IS NOT NULL
         AND l.stream IS NOT NULL

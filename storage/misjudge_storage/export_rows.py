@@ -226,9 +226,13 @@ def exported_episodes(connection: Connection, audit_id: str) -> Generator[Export
             yield from _episodes(connection, some)
 
 
-def satisfied_failure_rows(connection: Connection, audit_id: str) -> Rows:
-    """Episodes that failed and satisfied a judge by the threshold of its scale, with its mean score."""
-    query = """
+def satisfied_failure_rows(connection: Connection, audit_id: str, forms: Sequence[str]) -> Rows:
+    """Episodes that failed and satisfied a judge by the threshold of its scale, with its mean score: of each label by
+    the first of these `forms` that it has.
+    """
+    ranked = " ".join(f"WHEN '{form}' THEN {place}" for place, form in enumerate(forms))
+    rank = f"CASE {{judge}}.form {ranked} ELSE {len(forms)} END"
+    query = f"""
         WITH scores AS (
             SELECT trajectory_id, judge_id, AVG(score) AS score FROM verdicts
             WHERE audit_id = :audit AND trajectory_id IS NOT NULL AND score IS NOT NULL
@@ -239,6 +243,10 @@ def satisfied_failure_rows(connection: Connection, audit_id: str) -> Rows:
         JOIN judges j ON j.audit_id = :audit AND j.judge_id = s.judge_id
         JOIN trajectory_outcomes o ON o.trajectory_id = s.trajectory_id AND o.audit_id = :audit
         WHERE o.success = 0 AND CASE WHEN j.better = 'lower' THEN s.score <= j.threshold ELSE s.score >= j.threshold END
+            AND {rank.format(judge="j")} < {len(forms)} AND NOT EXISTS (
+                SELECT 1 FROM judges b WHERE b.audit_id = :audit AND b.label = j.label
+                    AND {rank.format(judge="b")} < {rank.format(judge="j")}
+            )
         ORDER BY j.label, j.form, s.trajectory_id
     """
     return _streamed(connection, query, {}, {"audit": audit_id})

@@ -71,12 +71,17 @@ async def test_the_tools_offered_are_these(deps: Deps, mode: str) -> None:
         assert session.instructions == INSTRUCTIONS
     shown = {tool.name: hints_of(tool) for tool in listing.tools}
     assert shown == {
-        name: {"read_only": reads_only, "destructive": False, "idempotent": idempotent, "open_world": asks_models}
+        name: {
+            "read_only": reads_only,
+            "destructive": name in {"export_records", "write_report"},
+            "idempotent": idempotent,
+            "open_world": asks_models,
+        }
         for name, reads_only, idempotent, asks_models in [
             ("summarize_audit", True, True, False),
             ("import_records", False, True, False),
-            ("export_records", False, True, False),
-            ("write_report", False, True, False),
+            ("export_records", False, False, False),
+            ("write_report", False, False, False),
             ("review", False, False, False),
             ("judge", False, False, True),
             ("run_pair", False, False, True),

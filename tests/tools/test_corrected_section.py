@@ -187,6 +187,19 @@ def checked_episodes(number: int, labelled: Callable[[int], bool]) -> list[Recor
     return found
 
 
+def test_imported_labels_of_episodes_are_no_sample_once_reviews_drew_any(deps: Deps) -> None:
+    imported = [one.model_copy(update={"line": one.line + 60}) for one in checked_episodes(300, lambda n: n % 3 == 0)]
+    stored(deps.store, [*review_pairs(60), *[rename(one) for one in imported]])
+    assert made(deps.store).success is not None
+    reviewer = at_work(deps.store, "mk")
+    given = give_pairs(deps.store, reviewer, 50)
+    record_answers(deps.store, reviewer, [GivenAnswer(one.token, "A") for one in given], "sheet")
+    with deps.store.read() as connection:
+        assert AuditCounts(connection, REQUEST).random_labels
+    found = of_all(deps.store)
+    assert isinstance(found, NoData) or found.success is None
+
+
 def test_success_by_models_checks_is_corrected_once_for_all_judges(deps: Deps) -> None:
     stored(deps.store, checked_episodes(900, lambda n: n % 3 == 0))
     found = of_all(deps.store)

@@ -14,10 +14,10 @@ from typing import Any
 import jsonschema
 import pytest
 
-from builders import SATISFACTION, episode, pair, passed, satisfied, verdict
+from builders import SATISFACTION, episode, lone, pair, passed, satisfied, verdict
 from generated import fresh
 from misjudge_storage.engine import Store
-from misjudge_storage.types import Judge, Record
+from misjudge_storage.types import Judge, Record, Scale
 from misjudge_tools.export_records import export_records
 from misjudge_tools.exporting.sarif import rule_of, shown
 from misjudge_tools.file_requests import ExportRequest
@@ -175,6 +175,20 @@ def test_an_episode_that_failed_and_satisfied_is_a_result() -> None:
     assert (found["ruleId"], found["level"]) == ("satisfied-failed", "warning")
     assert "scored this episode 0.9, with 0.8 as its threshold" in found["message"]["text"]
     assert "one of 1 of 1" in found["message"]["text"]
+
+
+def test_a_judge_of_two_forms_is_counted_by_the_form_that_the_summary_goes_by() -> None:
+    gate = Judge(label=SATISFACTION.label, form="gate", model="m", scale=Scale(low=1, high=7, threshold=5))
+    with fresh() as (store, folder):
+        scores = [satisfied(0.9), satisfied(6.0, gate)]
+        stored(
+            store, [lone(episode(agent, passed(False), satisfaction=scores), line=n) for n, agent in enumerate("xy")]
+        )
+        found = written(store, folder)["results"]
+        conflicts = summarize(SummarizeRequest(audit="a"), store).conflicts
+    assert conflicts is not None and conflicts.satisfied_failed is not None
+    assert len(found) == conflicts.satisfied_failed.k == 2
+    assert all("one of 2 of 2" in one["message"]["text"] for one in found)
 
 
 def test_an_audit_without_conflicts_has_no_results() -> None:

@@ -201,3 +201,26 @@ def test_a_long_name_can_be_written_too(tmp_path: Path) -> None:
     write_file(tmp_path / name, "x")
     assert left(tmp_path) == [name]
     assert len(writing._beside(tmp_path / name).name) < 100
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_a_folder_that_somebody_makes_meanwhile_is_kept(tmp_path: Path, own: bool) -> None:
+    """Another export took the name, or a person put a folder of theirs there."""
+    path = tmp_path / "out"
+    with pytest.raises(InvalidInput, match="somebody else meanwhile"), new_folder(path, force=False) as beside:
+        (beside / "mine.txt").write_text("mine", encoding="utf-8")
+        if own:
+            write_folder(path, "theirs")
+        else:
+            path.mkdir()
+            (path / "theirs.txt").write_text("theirs", encoding="utf-8")
+    assert "mine.txt" not in left(path) and len(left(path)) >= 1
+    assert left(tmp_path) == ["out"]
+
+
+def test_force_replaces_no_folder_of_others_that_came_meanwhile(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    with pytest.raises(InvalidInput, match="holds other files"), new_folder(path, force=True):
+        path.mkdir()
+        (path / "theirs.txt").write_text("theirs", encoding="utf-8")
+    assert left(path) == ["theirs.txt"] and left(tmp_path) == ["out"]

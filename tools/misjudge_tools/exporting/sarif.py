@@ -19,6 +19,7 @@ from misjudge_storage.export_rows import Fields, Rows, pair_rows, read_calls, sa
 from misjudge_storage.hashing import digest
 from misjudge_tools.results import record_uri
 from misjudge_tools.stats.rates import Tally
+from misjudge_tools.summary.judged import SATISFACTION_FORMS
 
 SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _UNSHOWN: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
@@ -130,7 +131,7 @@ def _results(
             if rule is not None:
                 calls = read_calls(connection, audit_id, row["pair_id"], row["judge_fingerprint"])
                 yield _pair_result(audit, row, rule, calls, totals.get(label))
-    with closing(satisfied_failure_rows(connection, audit_id)) as rows:
+    with closing(satisfied_failure_rows(connection, audit_id, SATISFACTION_FORMS)) as rows:
         for row in rows:
             label = row["judge"]
             if judge in {None, label}:

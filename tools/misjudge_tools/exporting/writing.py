@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from collections.abc import Iterator, Sequence
@@ -69,7 +70,7 @@ def new_folder(path: Path, *, force: bool) -> Iterator[Path]:
             beside.mkdir()
             yield beside
             (beside / MARKER).write_text("Written by misjudge; replaced as a whole.\n", encoding="utf-8")
-            _put(beside, path)
+            _put(beside, path, force=force)
         finally:
             shutil.rmtree(beside, ignore_errors=True)
 
@@ -119,8 +120,20 @@ def _name(beside: Path, path: Path) -> None:
         beside.replace(path)
 
 
-def _put(beside: Path, path: Path) -> None:
-    """Give a finished folder its name; the one that was there comes back if that fails."""
+def _put(beside: Path, path: Path, *, force: bool) -> None:
+    """Give a finished folder its name; the one that was there comes back if that fails.
+
+    Raises FileExistsError where somebody took the name meanwhile, and it is not to be replaced.
+    """
+    if not force:
+        try:
+            beside.rename(path)  # takes the place of an empty folder, and of no other
+        except OSError as error:
+            if error.errno in {errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR} or os.path.lexists(path):
+                raise FileExistsError(path) from None
+            raise
+        return
+    _refuse_taken(path, force=force, folder=True)
     if not os.path.lexists(path):
         beside.rename(path)
         return
