@@ -24,7 +24,7 @@ from suite_folders import write
 if sys.platform == "win32":
     pytest.skip("Windows has no signals that a process could handle", allow_module_level=True)
 
-LIMIT_S = 30
+LIMIT_S = 100
 SLEEPER = """
 import os, subprocess, sys, time
 alive = os.open(sys.argv[1], os.O_WRONLY)
