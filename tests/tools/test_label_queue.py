@@ -176,7 +176,6 @@ def test_reviewers_at_once_label_different_pairs(deps: Deps) -> None:
     names = ("ann", "bob", "cyd")
     with ThreadPoolExecutor(3) as people:
         seen = list(people.map(lambda name: label_next(deps.store, at_work(deps.store, name), 24), names))
-    assert all(seen)
     labels = rows(deps.store, "SELECT pair_id, labeller, pref FROM gold_labels")
     by_pair = Counter(label["pair_id"] for label in labels)
     assert len(by_pair) == 24 and len(labels) == sum(map(len, seen))
