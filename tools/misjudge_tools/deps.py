@@ -24,9 +24,9 @@ AskPerson = Callable[[str, Mapping[str, Any]], Awaitable[Mapping[str, Any] | Non
 class Deps:
     """Made once per process by the surface (`misjudge_server.deps`).
 
-    `roots` are the folders that files may be read from and written to; None where the caller is a person's own shell. `progress`
-    is told how a run stands while an operation waits for it; `ask_person` is there where the caller has a form for
-    its person.
+    `roots` are the folders that files may be read from and written to; None where the caller is a person's own shell.
+    `progress` is told how a run stands while an operation waits for it; `ask_person` is there where the caller has a
+    form for its person.
     """
 
     store: Store
