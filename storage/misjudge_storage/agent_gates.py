@@ -55,9 +55,10 @@ def scored_agents(connection: Connection, audit_id: str) -> list[AgentGate]:
 
 
 _REWARDED = f"""
-    SELECT o.task_no, g.agent_no, o.reward, o.rewarded FROM {AGENTS} g CROSS JOIN {OUTCOMES} o
-    WHERE o.agent_no = g.agent_no AND o.rewarded > 0 AND o.task_no BETWEEN {{first}} AND {{last}}
+    SELECT task_no, agent_no, reward, rewarded FROM {OUTCOMES}
+    WHERE rewarded > 0 AND task_no BETWEEN {{first}} AND {{last}} ORDER BY task_no, agent_no
 """
+_REWARDS = np.dtype([("task", "i8"), ("agent", "i8"), ("reward", "f8"), ("episodes", "f8")])
 
 
 class WinCounting:
@@ -78,8 +79,8 @@ class WinCounting:
         a, b = (picked[chunk.kind] for picked in self._picked)
         decided = a + b > 0
         sides = [np.where(decided, self._agents.of[actor], NOTHING) for actor in (chunk.actor_a, chunk.actor_b)]
-        both = [np.concatenate(two) for two in ((chunk.unit, chunk.unit), sides, (a, b))]
-        cells = self._won.add(both[0], both[1], [both[2], np.ones_like(both[2])], last)
+        agents, won = (np.column_stack(two).ravel() for two in (sides, (a, b)))
+        cells = self._won.add(np.repeat(chunk.unit, 2), agents, [won, np.ones_like(won)], last)
         if len(cells.unit):
             self._add_cells(cells)
 
@@ -98,9 +99,8 @@ class WinCounting:
     def _rewarded(self, tasks: Ints) -> Cells:
         """Rewards by task and agent, and episodes."""
         query = _REWARDED.format(first=int(tasks.min()), last=int(tasks.max()))
-        found = [np.zeros((4, 0)), *fetched(self._connection, query)]
-        task, agent, reward, episodes = np.concatenate(found, axis=1)
-        return summed(task.astype(np.int64), self._agents.of[agent.astype(np.int64)], [reward, episodes])
+        found = np.concatenate([np.zeros(0, _REWARDS), *fetched(self._connection, query, _REWARDS)])
+        return summed(found["task"], self._agents.of[found["agent"]], [found["reward"], found["episodes"]])
 
     def agents(self, audit_id: str) -> list[AgentGate]:
         """Agents by judge: the share of decided pairs won as gate."""

@@ -148,11 +148,6 @@ def labellers(connection: Connection) -> Sequence[Labeller]:
     return [_labeller(*row) for row in connection.execute(text(query))]
 
 
-def labels_in_use(connection: Connection) -> int:
-    """How many different labels anybody gave."""
-    return int(connection.execute(text(f"SELECT COUNT(DISTINCT said) FROM {LABELS}")).scalar_one())
-
-
 def _by_judge(couples: Sequence[Couple]) -> dict[str, list[Couple]]:
     found: defaultdict[str, list[Couple]] = defaultdict(list)
     for couple in couples:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, text
 
 from misjudge_storage.reason_counts import Held, word_counts
-from misjudge_storage.reduced_audit import REDUCED, ROWS, SEGMENTS
+from misjudge_storage.reduced_audit import REDUCED, SEGMENTS
 from misjudge_storage.summary_records import sums_of
 from misjudge_storage.summary_values import LengthBy, Sums
 from misjudge_storage.task_moments import Moments, moment_columns, read_moments, width
@@ -96,10 +96,8 @@ def read_part(connection: Connection, audit_id: str, most: int = MOST_ROWS) -> P
             SELECT s.judge_id, t.task_id,
                 SUM(s.n) OVER (PARTITION BY s.judge_id ORDER BY t.content_hash, t.task_id) - s.n AS place
             FROM (
-                SELECT g.judge_id, g.task_id, SUM(r.n) AS n
-                FROM (SELECT segment_no, COUNT(*) AS n FROM {ROWS} GROUP BY segment_no) r
-                JOIN {SEGMENTS} g ON g.segment_no = r.segment_no
-                WHERE g.judge_id IS NOT NULL GROUP BY g.judge_id, g.task_id
+                SELECT judge_id, task_id, SUM(pairs) AS n FROM {SEGMENTS}
+                WHERE judge_id IS NOT NULL GROUP BY judge_id, task_id
             ) s
             CROSS JOIN tasks t WHERE t.audit_id = :audit AND t.task_id = s.task_id
         ) AS placed WHERE place < {most}

@@ -9,9 +9,9 @@ from sqlalchemy import Connection, text
 
 class ReleaseFacts(NamedTuple):
     """Of an audit: its `tasks`, those `with_criteria` for success; its `verdicts`, those `with_log` of their call; its
-    `judges`, those `with_version` (a model and a prompt's hash); pairs and episodes labelled `by_people`, and pairs
-    that two people or more labelled (`twice`); the models that played `users`; its `sessions`, and those of which
-    satisfaction, a person's word and another source's on success are known (`three`).
+    `judges`, those `with_version` (a model and a prompt's hash); what people labelled (`pairs_by_people`,
+    `episodes_by_people`), and pairs that two or more of them did (`twice`); the models that played `users`; its
+    `sessions`, and those of which satisfaction, a person's word and another source's on success are known (`three`).
     """
 
     tasks: int
@@ -20,7 +20,8 @@ class ReleaseFacts(NamedTuple):
     with_log: int
     judges: int
     with_version: int
-    by_people: int
+    pairs_by_people: int
+    episodes_by_people: int
     twice: int
     users: int
     sessions: int
@@ -50,7 +51,7 @@ def release_facts(connection: Connection, audit_id: str) -> ReleaseFacts:
         ) AS pairs
     """)
     episodes = row("""
-        SELECT COUNT(DISTINCT trajectory_id) FROM checks
+        SELECT COUNT(DISTINCT trajectory_id) FROM standing_checks
         WHERE audit_id = :audit AND source = 'human' AND scope = 'outcome' AND passed IS NOT NULL
     """)
     users = row("""
@@ -60,7 +61,7 @@ def release_facts(connection: Connection, audit_id: str) -> ReleaseFacts:
     """)
     sessions = row("SELECT COUNT(*) FROM trajectories WHERE audit_id = :audit")
     three = row("""
-        SELECT COUNT(DISTINCT h.trajectory_id) FROM checks h
+        SELECT COUNT(DISTINCT h.trajectory_id) FROM standing_checks h
         WHERE h.audit_id = :audit AND h.source = 'human' AND h.scope = 'outcome' AND h.passed IS NOT NULL
             AND EXISTS (
                 SELECT 1 FROM checks c WHERE c.trajectory_id = h.trajectory_id AND c.scope = 'outcome'
@@ -75,7 +76,8 @@ def release_facts(connection: Connection, audit_id: str) -> ReleaseFacts:
         with_log=verdicts[1],
         judges=judges[0],
         with_version=judges[1],
-        by_people=people[0] + episodes[0],
+        pairs_by_people=people[0],
+        episodes_by_people=episodes[0],
         twice=people[1],
         users=users[0],
         sessions=sessions[0],

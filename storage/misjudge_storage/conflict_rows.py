@@ -7,7 +7,9 @@ from typing import Literal, NamedTuple
 
 from sqlalchemy import Connection, text
 
+from misjudge_storage.cutoffs import satisfied
 from misjudge_storage.reduced_audit import REDUCED
+from misjudge_storage.reduced_kinds import KINDS
 from misjudge_storage.row_chunks import Chunk, ReducedFacts, judge_of
 from misjudge_storage.task_cells import GroupedSums
 
@@ -108,7 +110,8 @@ def conflict_pairs(connection: Connection, judge_id: str, kind: PairConflict, mo
     """
     query = f"""
         WITH first AS (
-            SELECT r.segment_no, r.pair_no FROM {REDUCED} r WHERE judge_id = :judge AND {_KINDS[kind]}
+            SELECT r.segment_no, r.pair_no FROM {REDUCED} r
+            WHERE judge_id = :judge AND kind_key IN (SELECT kind_key FROM {KINDS} WHERE {_KINDS[kind]})
             ORDER BY {order} LIMIT :most
         )
         SELECT pair_id, task_id, agent_a, agent_b, status, pref, gold, gold_source, score_a, score_b,
@@ -129,7 +132,7 @@ def satisfied_failures(connection: Connection, audit_id: str, judge_id: str, mos
         FROM scores s
         JOIN judges j ON j.audit_id = :audit AND j.judge_id = :judge
         JOIN trajectory_outcomes o ON o.trajectory_id = s.trajectory_id AND o.audit_id = :audit
-        WHERE o.success = 0 AND CASE WHEN j.better = 'lower' THEN s.score <= j.threshold ELSE s.score >= j.threshold END
+        WHERE o.success = 0 AND {satisfied("s.score")}
         ORDER BY CASE j.better WHEN 'lower' THEN s.score ELSE -s.score END, s.trajectory_id
         LIMIT :most
     """

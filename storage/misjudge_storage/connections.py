@@ -130,6 +130,14 @@ def postgres_engine(url: URL) -> Engine:
     return create_engine(url.set(drivername="postgresql+psycopg"), hide_parameters=True, pool_pre_ping=True)
 
 
+def reading(engine: Engine) -> Connection:
+    """A connection that shows the store as it is at its first query. SQLite's transactions are so by themselves."""
+    connection = engine.connect()
+    if engine.dialect.name == "postgresql":
+        return connection.execution_options(isolation_level="REPEATABLE READ")
+    return connection
+
+
 @contextmanager
 def write_transaction(engine: Engine) -> Iterator[Connection]:
     """A transaction that takes the write lock at its start, so that it cannot fail half-way for it."""

@@ -38,11 +38,11 @@ _SAMPLED_PAIR = f"""(g.gold_source = 'human' AND (EXISTS (
     WHERE l.audit_id = :audit AND l.pair_id = g.pair_id AND l.source = 'human' AND l.stream IS NOT NULL
 ))))"""
 _SAMPLED_EPISODE = f"""(o.success_source = 'human' AND (EXISTS (
-    SELECT 1 FROM checks l
+    SELECT 1 FROM standing_checks l
     WHERE l.trajectory_id = o.trajectory_id AND l.source = 'human' AND l.scope = 'outcome' AND l.passed IS NOT NULL
         AND l.stream = 'random'
 ) OR ({_NONE_DRAWN} AND NOT EXISTS (
-    SELECT 1 FROM checks l
+    SELECT 1 FROM standing_checks l
     WHERE l.trajectory_id = o.trajectory_id AND l.source = 'human' AND l.scope = 'outcome' AND l.passed IS NOT NULL
         AND l.stream IS NOT NULL
 ))))"""
@@ -63,7 +63,7 @@ _KNOWN_EPISODE = f"""(o.success_source <> 'human' OR (
 class Corrections(NamedTuple):
     """One share to correct: that of `agent`, of `agent` over `other`, or of all where both are None.
 
-    The tasks with a label that says no, one that says yes, and any.
+    The tasks with a label that says no, one that says yes, any, and with anything that has none.
     """
 
     agent: str | None
@@ -72,6 +72,7 @@ class Corrections(NamedTuple):
     negative_tasks: int
     positive_tasks: int
     labelled_tasks: int
+    unlabelled_tasks: int
 
 
 class Basis(NamedTuple):
@@ -214,7 +215,7 @@ def _corrections(
     names = "".join(f"{name}, " for name in by)
     tasks = ", ".join(
         f"SUM(CASE WHEN {labels} > 0 THEN 1 ELSE 0 END)"
-        for labels in ("yes_no + no_no", "yes_yes + no_yes", "yes_yes + no_yes + yes_no + no_no")
+        for labels in ("yes_no + no_no", "yes_yes + no_yes", "yes_yes + no_yes + yes_no + no_no", "yes + no")
     )
     labels = "SUM(yes_yes + no_yes + yes_no + no_no)"
     grouped = f"GROUP BY {', '.join(by)}" if by else ""
@@ -227,7 +228,7 @@ def _corrections(
     found = []
     for row in connection.execute(text(query), given):
         agent, other, *_ = (*row[: len(by)], None, None)
-        negative, positive, labelled = map(int, row[len(by) : len(by) + 3])
-        cells_read = read_moments(row[len(by) + 3 :], len(CELLS))
-        found.append(Corrections(agent, other, cells_read, negative, positive, labelled))
+        numbers = [*map(int, row[len(by) : len(by) + 4])]
+        cells_read = read_moments(row[len(by) + 4 :], len(CELLS))
+        found.append(Corrections(agent, other, cells_read, *numbers))
     return found

@@ -11,7 +11,7 @@ from sqlalchemy import URL, Connection, Engine
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
-from misjudge_storage.connections import on_network_disk, postgres_engine, sqlite_engine, write_transaction
+from misjudge_storage.connections import on_network_disk, postgres_engine, reading, sqlite_engine, write_transaction
 from misjudge_storage.errors import StoreError, StoreUnwritable
 from misjudge_storage.migrations import all_migrations
 from misjudge_storage.troubles import translated
@@ -34,8 +34,8 @@ class Store:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """A connection for reading. Raises StoreError."""
-        with translated(self.location), self.engine.connect() as connection:
+        """A connection for reading: all that is read over it is of one moment. Raises StoreError."""
+        with translated(self.location), reading(self.engine) as connection:
             yield connection
 
     def write(self) -> AbstractContextManager[Connection]:

@@ -43,13 +43,17 @@ class InvalidInput(MisjudgeError):
 
 
 class BadRecords(InvalidInput):
-    """A file with records that cannot be read: `problems` names each one found, with its line."""
+    """A file with records that cannot be read: `problems` names those found, with their lines.
 
-    def __init__(self, source: str, problems: Sequence[str], total: int) -> None:
+    `total` is how many records cannot be read, `named` how many of them `problems` is about (one each by default).
+    """
+
+    def __init__(self, source: str, problems: Sequence[str], total: int, named: int | None = None) -> None:
         self.problems = tuple(problems)
         self.total = total
         shown = "\n".join(f"  {problem}" for problem in self.problems)
-        more = f"\n  and {total - len(self.problems)} more" if total > len(self.problems) else ""
+        left = total - (len(self.problems) if named is None else named)
+        more = f"\n  and {left} more" if left > 0 else ""
         noun = "record" if total == 1 else "records"
         super().__init__(
             f"{source}: {total} {noun} cannot be read, so nothing was imported. "

@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 from sqlalchemy import Connection, bindparam, text
 
 from misjudge_storage.columns import UtcDateTime
+from misjudge_storage.cutoffs import NEAR_BELOW, satisfied
 from misjudge_storage.judging_records import messages_from
 from misjudge_storage.rows import storable
 from misjudge_storage.types import Message
@@ -58,10 +59,16 @@ SESSION_COLUMNS: Mapping[str, Kind] = {
     **{"success_source": "text", "form": "text", "simulated": "whole"},
 }
 """The guides' columns of gauge_runs, and behind them what tells sessions and judges apart."""
-NEAR_BELOW = 0.099999999
-"""Gaps of ability below are near; see `reduced_audit`."""
 _CALL_COLUMNS: Mapping[str, Kind] = {"created_at": "time"}
 _EPISODE_TIMES: Mapping[str, Kind] = {"occurred_at": "time"}
+
+
+class MadeUp(NamedTuple):
+    """How many judges an audit has, how many of them are simulated, and whether any of its episodes is."""
+
+    judges: int
+    simulated: int
+    episodes: bool
 
 
 class JudgeSaid(NamedTuple):
@@ -154,6 +161,17 @@ def session_rows(connection: Connection, audit_id: str, judge: str | None) -> Ro
     return _streamed(connection, query, SESSION_COLUMNS, {"audit": audit_id, "judge": judge})
 
 
+def made_up(connection: Connection, audit_id: str) -> MadeUp:
+    """How much of the audit is simulated."""
+    query = """
+        SELECT COUNT(*), COALESCE(SUM(CASE WHEN simulated THEN 1 ELSE 0 END), 0),
+            EXISTS (SELECT 1 FROM trajectories WHERE audit_id = :audit AND simulated)
+        FROM judges WHERE audit_id = :audit
+    """
+    judges, simulated, episodes = connection.execute(text(query), {"audit": audit_id}).one()
+    return MadeUp(judges, simulated, bool(episodes))
+
+
 def judge_labels(connection: Connection, audit_id: str) -> Sequence[str]:
     """The labels of those who judge pairs or episodes."""
     crafts = "('rubric_generate', 'rubric_match', 'rubric_match_batch')"
@@ -242,7 +260,7 @@ def satisfied_failure_rows(connection: Connection, audit_id: str, forms: Sequenc
         FROM scores s
         JOIN judges j ON j.audit_id = :audit AND j.judge_id = s.judge_id
         JOIN trajectory_outcomes o ON o.trajectory_id = s.trajectory_id AND o.audit_id = :audit
-        WHERE o.success = 0 AND CASE WHEN j.better = 'lower' THEN s.score <= j.threshold ELSE s.score >= j.threshold END
+        WHERE o.success = 0 AND {satisfied("s.score")}
             AND {rank.format(judge="j")} < {len(forms)} AND NOT EXISTS (
                 SELECT 1 FROM judges b WHERE b.audit_id = :audit AND b.label = j.label
                     AND {rank.format(judge="b")} < {rank.format(judge="j")}

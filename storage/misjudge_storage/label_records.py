@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final, Literal, NamedTuple
@@ -14,26 +14,32 @@ from misjudge_storage.columns import utc_now
 from misjudge_storage.ingest import insert_new
 from misjudge_storage.review_records import Review, some_of
 from misjudge_storage.rows import Row
-from misjudge_storage.types import Check, GoldLabel, Preference
+from misjudge_storage.types import Check, Done, GoldLabel, Preference
 
 TRAJECTORIES = tables.table(tables.Trajectory)
 PAIRS = tables.table(tables.Pair)
 CHECKS = tables.table(tables.Check)
 LABELS = tables.table(tables.GoldLabel)
 
-CameBy = Literal["page", "sheet", "mcp", "command"]
+CameBy = Literal["page", "sheet", "form", "mcp"]
+"""How a label came: `form` is what a person filled in at an MCP client, `mcp` what an agent says that they said."""
 Outcome = Literal["new", "correction", "same"]
 """What became of an answer: the reviewer's first label of the pair, another one, or the one that counts already."""
+_PASSED: Final[Mapping[Done, bool | None]] = {"yes": True, "no": False, "unsure": None}
+_DONE: Final[Mapping[bool | None, Done]] = {passed: done for done, passed in _PASSED.items()}
 _TICK: Final = timedelta(microseconds=1)
 
 
 class Answer(NamedTuple):
-    """What a reviewer says of a pair, in terms of its sides; of success None where that was not said."""
+    """What a reviewer says of a pair, in terms of its sides; of success None where that was not said.
+
+    `unsure` takes back a yes or no that the reviewer said before.
+    """
 
     review: Review
     pref: Preference
-    success_a: bool | None = None
-    success_b: bool | None = None
+    success_a: Done | None = None
+    success_b: Done | None = None
 
 
 class _Episodes(NamedTuple):
@@ -60,8 +66,8 @@ def add_answers(
     An answer that says what counts already adds nothing. Episodes are in the random stream by the first of their pairs
     alone (by id): drawn by any of them, those in many pairs would be drawn more often.
     """
-    episodes = _episodes_of(connection, audit_id, [answer.review.pair_id for answer in answers])
-    labels, checks = _labels_so_far(connection, audit_id, reviewer), _Checks(connection, audit_id, reviewer, episodes)
+    pair_ids = [answer.review.pair_id for answer in answers]
+    labels, checks = _labels_so_far(connection, audit_id, reviewer, pair_ids), _Checks(connection, audit_id, answers)
     outcomes, new = list[Outcome](), list[Row]()
     for answer in answers:
         pair_id = answer.review.pair_id
@@ -80,13 +86,14 @@ def add_answers(
 
 def answer_to(connection: Connection, audit_id: str, review: Review) -> Answer | None:
     """What counts of what the reviewer said of this pair; None where they did not label it."""
-    said = _labels_so_far(connection, audit_id, review.reviewer).get(review.pair_id, _Said())
+    pair_id = review.pair_id
+    said = _labels_so_far(connection, audit_id, review.reviewer, [pair_id]).get(pair_id, _Said())
     if said.pref is None or not said.reviewed:
         return None
-    episodes = _episodes_of(connection, audit_id, [review.pair_id])[review.pair_id]
+    episodes = _episodes_of(connection, audit_id, [pair_id])[pair_id]
     checks = _checks_so_far(connection, review.reviewer, episodes)
-    a, b = (checks.get(episode, _Checked()).by_review.get(review.token) for episode in episodes)
-    return Answer(review, said.pref, a, b)
+    done: list[Done | None] = [checks.get(episode, _Checked()).by_review.get(review.token) for episode in episodes]
+    return Answer(review, said.pref, *done)
 
 
 def _label_row(audit_id: str, answer: Answer, came_by: CameBy, said: _Said) -> Row:
@@ -109,33 +116,47 @@ def _after(earlier: datetime | None) -> datetime:
 
 
 class _Checks:
-    """The checks that answers add, each of an episode that may be in several pairs."""
+    """The checks that answers of one reviewer add, each of an episode that may be in several pairs."""
 
-    def __init__(self, connection: Connection, audit_id: str, reviewer: str, episodes: Mapping[str, _Episodes]) -> None:
+    def __init__(self, connection: Connection, audit_id: str, answers: Sequence[Answer]) -> None:
         self.new: list[Row] = []
         self._audit_id = audit_id
-        self._episodes = episodes
-        ids = sorted({one for two in episodes.values() for one in two})
+        self._episodes = _episodes_of(connection, audit_id, [answer.review.pair_id for answer in answers])
+        ids = sorted({one for two in self._episodes.values() for one in two})
         self._first = _first_pairs(connection, audit_id, ids)
-        self._said = _checks_so_far(connection, reviewer, ids)
+        self._said = _checks_so_far(connection, answers[0].review.reviewer if answers else "", ids)
+        self._last_word = {
+            episode: answer.review.token for answer in answers for episode, done in self._of(answer) if done
+        }
 
     def add(self, answer: Answer) -> bool:
         """Whether the answer adds any."""
         before = len(self.new)
-        successes = (answer.success_a, answer.success_b)
-        for episode, success in zip(self._episodes[answer.review.pair_id], successes, strict=True):
-            if success is not None:
-                self._add(answer.review, episode, success)
+        for episode, done in self._of(answer):
+            if done is not None and not self._stands(answer.review, episode, done):
+                self._add(answer.review, episode, done)
         return len(self.new) > before
 
-    def _add(self, review: Review, episode: str, success: bool) -> None:
+    def _of(self, answer: Answer) -> Iterator[tuple[str, Done | None]]:
+        return zip(self._episodes[answer.review.pair_id], (answer.success_a, answer.success_b), strict=True)
+
+    def _stands(self, review: Review, episode: str, done: Done) -> bool:
+        """Whether that was said in this review, and counts: where pairs share an episode, what was said last counts, so
+        that a sheet which is read again adds nothing, though it says one thing here and another one there.
+        """
+        said = self._said.get(episode, _Checked())
+        if done == "unsure" and said.last in {None, "unsure"}:
+            return True
+        return said.by_review.get(review.token) == done and (
+            said.last == done or self._last_word[episode] != review.token
+        )
+
+    def _add(self, review: Review, episode: str, done: Done) -> None:
         said = self._said.setdefault(episode, _Checked())
-        if said.by_review.get(review.token) == success:
-            return
         drawn = review.stream == "random" and self._first[episode] == review.pair_id
-        check = Check(verifier=review.reviewer, source="human", passed=success)
-        said.times, said.at = said.times + 1, _after(said.at)
-        said.by_review[review.token] = success
+        check = Check(verifier=review.reviewer, source="human", passed=_PASSED[done])
+        said.times, said.at, said.last = said.times + 1, _after(said.at), done
+        said.by_review[review.token] = done
         row = {
             **rows.check_row(self._audit_id, episode, check, said.times),
             "stream": "random" if drawn else "chosen",
@@ -148,10 +169,13 @@ class _Checks:
 
 @dataclass
 class _Checked:
-    """What was said of an episode: `times` by the reviewer in reviews, the last `by_review`, and when by anybody."""
+    """What was said of an episode: `times` by the reviewer in reviews, the last of it `by_review`, the `last` by the
+    reviewer, that too where it was imported, and when anybody said anything.
+    """
 
     times: int = 0
-    by_review: dict[str, bool] = field(default_factory=dict)
+    by_review: dict[str, Done] = field(default_factory=dict)
+    last: Done | None = None
     at: datetime | None = None
 
 
@@ -173,7 +197,7 @@ def _first_pairs(connection: Connection, audit_id: str, episodes: Sequence[str])
             select(side, PAIRS.c.pair_id)
             .join(a, a.c.trajectory_id == PAIRS.c.trajectory_a)
             .join(b, b.c.trajectory_id == PAIRS.c.trajectory_b)
-            .where(PAIRS.c.audit_id == audit_id, a.c.messages_json.is_not(None), b.c.messages_json.is_not(None))
+            .where(a.c.audit_id == audit_id, a.c.messages_json.is_not(None), b.c.messages_json.is_not(None))
         )
         for some in some_of(episodes):
             for episode, pair_id in connection.execute(query.where(side.in_(some))):
@@ -181,7 +205,7 @@ def _first_pairs(connection: Connection, audit_id: str, episodes: Sequence[str])
     return found
 
 
-def _labels_so_far(connection: Connection, audit_id: str, reviewer: str) -> dict[str, _Said]:
+def _labels_so_far(connection: Connection, audit_id: str, reviewer: str, pair_ids: Sequence[str]) -> dict[str, _Said]:
     """Pair → what the reviewer said of it, imported labels among it."""
     query = (
         select(LABELS.c.pair_id, LABELS.c.pref, LABELS.c.came_by, LABELS.c.created_at)
@@ -189,16 +213,18 @@ def _labels_so_far(connection: Connection, audit_id: str, reviewer: str) -> dict
         .order_by(LABELS.c.created_at, LABELS.c.label_id.desc())
     )
     found: dict[str, _Said] = {}
-    for pair_id, pref, came_by, at in connection.execute(query):
-        reviewed = came_by is not None
-        found[pair_id] = _Said(found.get(pair_id, _Said()).times + reviewed, pref, reviewed, at)
+    for some in some_of(pair_ids):
+        for pair_id, pref, came_by, at in connection.execute(query.where(LABELS.c.pair_id.in_(some))):
+            reviewed = came_by is not None
+            found[pair_id] = _Said(found.get(pair_id, _Said()).times + reviewed, pref, reviewed, at)
     return found
 
 
 def _checks_so_far(connection: Connection, reviewer: str, episodes: Sequence[str]) -> dict[str, _Checked]:
     query = (
         select(CHECKS.c.trajectory_id, CHECKS.c.verifier, CHECKS.c.passed, CHECKS.c.review, CHECKS.c.created_at)
-        .where(CHECKS.c.source == "human", CHECKS.c.scope == "outcome", CHECKS.c.passed.is_not(None))
+        .where(CHECKS.c.source == "human", CHECKS.c.scope == "outcome")
+        .where(CHECKS.c.passed.is_not(None) | CHECKS.c.review.is_not(None))
         .order_by(CHECKS.c.created_at, CHECKS.c.check_id.desc())
     )
     found: dict[str, _Checked] = {}
@@ -206,7 +232,10 @@ def _checks_so_far(connection: Connection, reviewer: str, episodes: Sequence[str
         for episode, verifier, passed, review, at in connection.execute(query.where(CHECKS.c.trajectory_id.in_(some))):
             said = found.setdefault(episode, _Checked())
             said.at = at
-            if review is not None and verifier == reviewer:
+            if verifier != reviewer:
+                continue
+            said.last = _DONE[passed]
+            if review is not None:
                 said.times += 1
-                said.by_review[review] = passed
+                said.by_review[review] = said.last
     return found

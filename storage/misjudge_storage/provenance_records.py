@@ -8,8 +8,8 @@ from typing import NamedTuple
 from sqlalchemy import Connection, text
 
 from misjudge_storage import run_progress, run_records, stopping_records
-from misjudge_storage.summary_records import ASKED_AGAIN
 from misjudge_storage.summary_values import Provenance, UnfinishedRun
+from misjudge_storage.unscored_verdicts import UNSCORED, hold_unscored
 
 
 class _Calls(NamedTuple):
@@ -23,11 +23,18 @@ class _Calls(NamedTuple):
         return _Calls(*(a + b for a, b in zip(self, other, strict=True)))
 
 
+def was_imported(connection: Connection, audit_id: str, format: str) -> bool:
+    """Whether any file of this format was imported into the audit."""
+    query = "SELECT 1 FROM imports WHERE audit_id = :audit AND format = :format LIMIT 1"
+    return connection.execute(text(query), {"audit": audit_id, "format": format}).first() is not None
+
+
 def provenance(connection: Connection, audit_id: str) -> list[Provenance]:
     """How each judge that has verdicts came by them. A call that was lost and made again counts once."""
     given = {"audit": audit_id}
     query = "SELECT judge_id, origin FROM judges WHERE audit_id = :audit ORDER BY judge_id"
     origins = {row.judge_id: row.origin for row in connection.execute(text(query), given)}
+    hold_unscored(connection, audit_id)
     found: dict[str, _Calls] = {}
     for counted in (
         _scored(connection, audit_id, list(origins)),
@@ -77,17 +84,9 @@ _SCORED_BY_LOG = f"""
     GROUP BY v.judge_id
 """
 _UNSCORED = f"""
-    WITH calls AS (
-        SELECT u.judge_id, MAX(u.log_id) AS log_id FROM (
-            SELECT v.*, COALESCE(v.pair_id, v.trajectory_id) AS subject, COALESCE(v.order_shown, '') AS shown
-            FROM verdicts v WHERE v.audit_id = :audit AND v.status = 'unscored'
-        ) u
-        WHERE NOT {ASKED_AGAIN}
-        GROUP BY u.judge_id, u.subject, u.shown, u.repeat, u.reduced
-    )
-    SELECT c.judge_id, COUNT(*), {_BY_LOG}
-    FROM calls c LEFT JOIN judge_logs l ON l.log_id = c.log_id
-    GROUP BY c.judge_id
+    SELECT u.judge_id, COUNT(*), {_BY_LOG}
+    FROM {UNSCORED} u LEFT JOIN judge_logs l ON l.log_id = u.log_id
+    GROUP BY u.judge_id
 """
 
 

@@ -11,8 +11,10 @@ from __future__ import annotations
 from sqlalchemy import Connection, text
 
 from misjudge_storage import reduced_kinds as kinds
+from misjudge_storage.cutoffs import NEAR_BELOW
 from misjudge_storage.errors import InvalidInput
-from misjudge_storage.reduced_episodes import ACTORS, CLUSTERED, EPISODES, KEYED, TASKS, hold_episodes
+from misjudge_storage.reduced_episodes import ACTORS, EPISODES, TASKS, hold_episodes
+from misjudge_storage.temporary import CLUSTERED, KEYED
 
 REDUCED = "audit_summary"
 JUDGES = "audit_judges"
@@ -21,13 +23,12 @@ LABELS = "audit_labelled"
 ROWS = "audit_rows"
 SEGMENTS = "audit_segments"
 
-_PAIR_KEY = {"sqlite": "p.rowid", "postgresql": "p.pair_id"}
+PAIR_KEY = {"sqlite": "p.rowid", "postgresql": "p.pair_id"}
 """What names a pair in a number where there is one: rows in its order lie together, which ids in no order do not."""
 _KEY_TYPE = {"sqlite": "INTEGER", "postgresql": "VARCHAR"}
-PER_JUDGE = 1 << 32
+PER_JUDGE = PER_SIDE = 1 << 32
 BUCKETS = ("near", "wide")
 PER_TASK = len(BUCKETS) + 1
-_NEAR_BELOW = 0.099999999
 
 
 def reduce_audit(connection: Connection, audit_id: str) -> None:
@@ -106,18 +107,20 @@ def _hold_rows(connection: Connection, audit_id: str) -> None:
     of their own where their orders are known and they are not many; else they are numbered.
     """
     _make_rows(connection)
-    _fill_rows(connection, audit_id, _SHORT)
-    if connection.scalar(text(f"SELECT EXISTS (SELECT 1 FROM {ROWS} WHERE pattern_no = {kinds.TOO_LONG})")):
+    filled = _fill_rows(connection, audit_id, _SHORT)
+    kinds.hold_keys(connection, ROWS)
+    if kinds.any_too_long(connection):
         connection.execute(text(f"DELETE FROM {ROWS}"))
         _hold_calls(connection, audit_id)
         kinds.number_patterns(connection, CALLS)
-        _fill_rows(connection, audit_id, _LONG)
+        filled = _fill_rows(connection, audit_id, _LONG)
         connection.execute(text(f"DROP TABLE {CALLS}"))
+        kinds.hold_keys(connection, ROWS)
     else:
-        kinds.read_patterns(connection, ROWS)
-    if not _all_judged_by_one(connection, audit_id):
-        _fill_rows(connection, audit_id, _UNJUDGED)
-    kinds.make_kinds(connection, ROWS)
+        kinds.read_patterns(connection)
+    if not _all_judged_by_one(connection, audit_id, filled) and _fill_rows(connection, audit_id, _UNJUDGED):
+        kinds.hold_keys(connection, ROWS)
+    kinds.make_kinds(connection)
 
 
 def _make_rows(connection: Connection) -> None:
@@ -125,26 +128,25 @@ def _make_rows(connection: Connection) -> None:
     connection.execute(
         text(f"""
         CREATE TEMPORARY TABLE {ROWS} (
-            segment_no BIGINT NOT NULL, pair_no {_KEY_TYPE[dialect]} NOT NULL, pattern_no BIGINT NOT NULL,
-            gold_no INTEGER NOT NULL, actor_a INTEGER NOT NULL, actor_b INTEGER NOT NULL, turns INTEGER,
-            reward_lead FLOAT, score_a FLOAT, score_b FLOAT, PRIMARY KEY (segment_no, pair_no)
+            segment_no BIGINT NOT NULL, pair_no {_KEY_TYPE[dialect]} NOT NULL, kind_key BIGINT NOT NULL,
+            sides BIGINT NOT NULL, turns INTEGER, reward_lead FLOAT, score_a FLOAT, score_b FLOAT,
+            PRIMARY KEY (segment_no, pair_no)
         ) {CLUSTERED[dialect]}
         """)
     )
 
 
-def _fill_rows(connection: Connection, audit_id: str, calls: str) -> None:
-    """Add a row for each of `calls`, which hold pair_id, judge_no, pattern_no and scores."""
+def _fill_rows(connection: Connection, audit_id: str, calls: str) -> int:
+    """Add a row for each of `calls`, which hold pair_id, judge_no, pattern_no and scores; the number that there are."""
     labelled = connection.scalar(text(f"SELECT EXISTS (SELECT 1 FROM {LABELS})"))
     said = ("l.human", "l.label") if labelled else ("0", "0")
     lead = "(a.reward - b.reward)"
-    connection.execute(
+    gold = kinds.gold_number("a.outcome", "b.outcome", lead, *said)
+    filled = connection.execute(
         text(f"""
-        INSERT INTO {ROWS} (
-            segment_no, pair_no, pattern_no, gold_no, actor_a, actor_b, turns, reward_lead, score_a, score_b
-        )
-        SELECT (v.judge_no * {PER_JUDGE} + a.task_no) * {PER_TASK} + {_BUCKET}, {_PAIR_KEY[connection.dialect.name]},
-            v.pattern_no, {kinds.gold_number("a.outcome", "b.outcome", lead, *said)}, a.actor_no, b.actor_no,
+        INSERT INTO {ROWS} (segment_no, pair_no, kind_key, sides, turns, reward_lead, score_a, score_b)
+        SELECT (v.judge_no * {PER_JUDGE} + a.task_no) * {PER_TASK} + {_BUCKET}, {PAIR_KEY[connection.dialect.name]},
+            {kinds.key("v.pattern_no", gold)}, a.actor_no * {PER_SIDE} + b.actor_no,
             CASE WHEN b.turns > a.turns THEN b.turns ELSE COALESCE(a.turns, b.turns) END, {lead}, v.score_a, v.score_b
         FROM ({calls}) v
         CROSS JOIN pairs p
@@ -157,13 +159,14 @@ def _fill_rows(connection: Connection, audit_id: str, calls: str) -> None:
         """),
         {"audit": audit_id},
     )
+    return filled.rowcount
 
 
-def _all_judged_by_one(connection: Connection, audit_id: str) -> bool:
-    """Whether there is one judge, and it has judged every pair, as often: no other pair need be looked for."""
+def _all_judged_by_one(connection: Connection, audit_id: str, judged: int) -> bool:
+    """Whether there is one judge, and it has `judged` every pair: no other pair need be looked for."""
     asked = connection.scalar(text(f"SELECT COUNT(*) FROM {JUDGES} WHERE judge_id IS NOT NULL"))
     pairs = connection.scalar(text("SELECT COUNT(*) FROM pairs WHERE audit_id = :audit"), {"audit": audit_id})
-    return bool(asked == 1 and connection.scalar(text(f"SELECT COUNT(*) FROM {ROWS}")) == pairs)
+    return bool(asked == 1 and judged == pairs)
 
 
 def _hold_calls(connection: Connection, audit_id: str) -> None:
@@ -199,27 +202,28 @@ def _refuse_too_many(connection: Connection) -> None:
 
 _BUCKET = f"""
     CASE COALESCE(p.ability_bucket, CASE WHEN p.gap_source = 'ability' THEN
-        CASE WHEN p.reward_gap < {_NEAR_BELOW} THEN 'near' ELSE 'wide' END END)
+        CASE WHEN p.reward_gap < {NEAR_BELOW} THEN 'near' ELSE 'wide' END END)
         WHEN 'near' THEN 1 WHEN 'wide' THEN 2 ELSE 0 END
 """
 
 
 def _hold_segments(connection: Connection) -> None:
-    """The judges, tasks and buckets of the rows, by name, and in order of these."""
+    """The judges, tasks and buckets of the rows, by name, in order of these, and how many `pairs` each has."""
     connection.execute(
         text(f"""
         CREATE TEMPORARY TABLE {SEGMENTS} (
             segment_no {KEYED[connection.dialect.name]}, judge_id VARCHAR, task_id VARCHAR NOT NULL,
-            ability_bucket VARCHAR, subset VARCHAR, category VARCHAR, language VARCHAR
+            ability_bucket VARCHAR, subset VARCHAR, category VARCHAR, language VARCHAR, pairs BIGINT NOT NULL
         )
         """)
     )
     connection.execute(
         text(f"""
-        INSERT INTO {SEGMENTS} (segment_no, judge_id, task_id, ability_bucket, subset, category, language)
+        INSERT INTO {SEGMENTS} (segment_no, judge_id, task_id, ability_bucket, subset, category, language, pairs)
         SELECT r.segment_no, j.judge_id, t.task_id,
-            CASE r.segment_no % {PER_TASK} WHEN 1 THEN 'near' WHEN 2 THEN 'wide' END, t.subset, t.category, t.language
-        FROM (SELECT DISTINCT segment_no FROM {ROWS}) r
+            CASE r.segment_no % {PER_TASK} WHEN 1 THEN 'near' WHEN 2 THEN 'wide' END, t.subset, t.category, t.language,
+            r.pairs
+        FROM (SELECT segment_no, COUNT(*) AS pairs FROM {ROWS} GROUP BY segment_no) r
         JOIN {TASKS} t ON t.task_no = r.segment_no / {PER_TASK} % {PER_JUDGE}
         JOIN {JUDGES} j ON j.judge_no = r.segment_no / {PER_TASK} / {PER_JUDGE}
         """)
@@ -235,26 +239,26 @@ def _make_view(connection: Connection, audit_id: str) -> None:
     """What is held apart and seldom asked for is looked up by row: a join would cost every query, asked for or not."""
     known = ", ".join(f"k.{name}" for name in kinds.COLUMNS)
     of_audit = "p.audit_id = '{}'".format(audit_id.replace("'", "''"))
-    key = _PAIR_KEY[connection.dialect.name]
+    key = PAIR_KEY[connection.dialect.name]
     of_pair = ", ".join(
         f"(SELECT p.{name} FROM pairs p WHERE {of_audit} AND {key} = r.pair_no) AS {name}"
         for name in ("pair_id", "trial", "trajectory_a", "trajectory_b")
     )
     of_agents = ", ".join(
-        f"(SELECT a.{name} FROM {ACTORS} a WHERE a.actor_no = r.actor_{side}) AS {shown}_{side}"
+        f"(SELECT a.{name} FROM {ACTORS} a WHERE a.actor_no = {number}) AS {shown}_{side}"
         for name, shown in (("agent", "agent"), ("base_model", "model"))
-        for side in "ab"
+        for side, number in {"a": f"r.sides / {PER_SIDE}", "b": f"r.sides % {PER_SIDE}"}.items()
     )
     connection.execute(
         text(f"""
         CREATE TEMPORARY VIEW {REDUCED} AS
         SELECT s.judge_id, s.task_id, s.ability_bucket, s.subset, s.category, s.language,
-            r.segment_no, r.pair_no, r.actor_a, r.actor_b, {of_pair}, {of_agents},
+            r.segment_no, r.pair_no, r.kind_key, {of_pair}, {of_agents},
             r.turns, r.score_a, r.score_b, r.score_a - r.score_b AS score_lead, ABS(r.score_a - r.score_b) AS score_gap,
             r.reward_lead, ABS(r.reward_lead) AS reward_gap, {known}
         FROM {SEGMENTS} s
         CROSS JOIN {ROWS} r
         CROSS JOIN {kinds.KINDS} k
-        WHERE r.segment_no = s.segment_no AND k.pattern_no = r.pattern_no AND k.gold_no = r.gold_no
+        WHERE r.segment_no = s.segment_no AND k.kind_key = r.kind_key
         """)
     )

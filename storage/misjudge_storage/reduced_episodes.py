@@ -9,20 +9,15 @@ from __future__ import annotations
 from sqlalchemy import Connection, text
 
 from misjudge_storage.reduced_kinds import OUTCOME
+from misjudge_storage.temporary import CLUSTERED, NUMBERED
 
 EPISODES = "audit_episodes"
 ACTORS = "audit_actors"
 TASKS = "audit_tasks"
 OUTCOMES = "audit_outcomes"
-AGENTS = f"(SELECT MIN(actor_no) AS agent_no, agent, MIN(base_model) AS base_model FROM {ACTORS} GROUP BY agent)"
+AGENTS = f"(SELECT agent_no, agent, MIN(base_model) AS base_model FROM {ACTORS} GROUP BY agent_no, agent)"
 """The agents, whatever their base models; each has the number of one of its actors."""
 
-NUMBERED = {"sqlite": "INTEGER PRIMARY KEY", "postgresql": "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"}
-"""A column that numbers the rows, by dialect."""
-KEYED = {"sqlite": "INTEGER PRIMARY KEY", "postgresql": "BIGINT PRIMARY KEY"}
-"""A key that is a number; only of this very type it is SQLite's row number, which is found fastest."""
-CLUSTERED = {"sqlite": "WITHOUT ROWID", "postgresql": ""}
-"""Keeps the rows of a table in the order of its key, where the dialect has that."""
 _IS_HELD = {
     "sqlite": f"SELECT 1 FROM sqlite_temp_master WHERE name = '{EPISODES}'",
     "postgresql": f"SELECT to_regclass('pg_temp.{EPISODES}')",
@@ -52,7 +47,7 @@ def hold_episodes(connection: Connection, audit_id: str) -> None:
         f"""
         CREATE TEMPORARY TABLE {ACTORS} (
             actor_no {NUMBERED[dialect]}, agent VARCHAR NOT NULL, model VARCHAR NOT NULL, base_model VARCHAR,
-            UNIQUE (agent, model)
+            agent_no BIGINT, UNIQUE (agent, model)
         )
         """,
         f"""
@@ -65,6 +60,7 @@ def hold_episodes(connection: Connection, audit_id: str) -> None:
         connection.execute(text(statement))
     connection.execute(text(_TASKS), given)
     connection.execute(text(_ACTORS), given)
+    connection.execute(text(_AGENT_NUMBERS))
     connection.execute(text(_EPISODES), given)
 
 
@@ -84,15 +80,15 @@ def hold_outcomes(connection: Connection) -> None:
     known, `reward` (success where none is stated) of the `rewarded`, and `successes` of the numbered `trials`.
     """
     columns = ", ".join(f"{name} {'FLOAT' if name == 'reward' else 'INTEGER'} NOT NULL" for name in _COUNTED)
-    key = "agent_no BIGINT NOT NULL, task_no BIGINT NOT NULL"
-    table = f"CREATE TEMPORARY TABLE IF NOT EXISTS {OUTCOMES} ({key}, {columns}, PRIMARY KEY (agent_no, task_no))"
+    key = "task_no BIGINT NOT NULL, agent_no BIGINT NOT NULL"
+    table = f"CREATE TEMPORARY TABLE IF NOT EXISTS {OUTCOMES} ({key}, {columns}, PRIMARY KEY (task_no, agent_no))"
     connection.execute(text(f"{table} {CLUSTERED[connection.dialect.name]}"))
     connection.execute(
         text(f"""
-        INSERT INTO {OUTCOMES} (agent_no, task_no, {", ".join(_COUNTED)})
-        SELECT g.agent_no, e.task_no, {", ".join(_COUNTED.values())}
-        FROM {EPISODES} e JOIN {ACTORS} a ON a.actor_no = e.actor_no JOIN {AGENTS} g ON g.agent = a.agent
-        WHERE NOT EXISTS (SELECT 1 FROM {OUTCOMES}) GROUP BY g.agent_no, e.task_no
+        INSERT INTO {OUTCOMES} (task_no, agent_no, {", ".join(_COUNTED)})
+        SELECT e.task_no, a.agent_no, {", ".join(_COUNTED.values())}
+        FROM {EPISODES} e CROSS JOIN {ACTORS} a
+        WHERE a.actor_no = e.actor_no AND NOT EXISTS (SELECT 1 FROM {OUTCOMES}) GROUP BY e.task_no, a.agent_no
         """)
     )
 
@@ -104,6 +100,9 @@ _TASKS = f"""
 _ACTORS = f"""
     INSERT INTO {ACTORS} (agent, model, base_model)
     SELECT DISTINCT agent, COALESCE(base_model, ''), base_model FROM trajectories WHERE audit_id = :audit
+"""
+_AGENT_NUMBERS = f"""
+    UPDATE {ACTORS} SET agent_no = (SELECT MIN(a.actor_no) FROM {ACTORS} a WHERE a.agent = {ACTORS}.agent)
 """
 _RANK = "CASE c.source WHEN 'human' THEN 1 WHEN 'verifier' THEN 2 WHEN 'label' THEN 3 ELSE 4 END"
 _PASSED = "CASE WHEN c.passed THEN 1 WHEN NOT c.passed THEN 0 END"
@@ -128,7 +127,7 @@ _EPISODES = f"""
     FROM trajectories t
     CROSS JOIN {TASKS} k
     CROSS JOIN {ACTORS} a
-    LEFT JOIN checks c ON c.trajectory_id = t.trajectory_id AND c.scope = 'outcome'
+    LEFT JOIN standing_checks c ON c.trajectory_id = t.trajectory_id AND c.scope = 'outcome'
         AND c.source IN ('human', 'verifier', 'label', 'reward')
     WHERE t.audit_id = :audit AND k.task_id = t.task_id AND a.agent = t.agent AND a.model = COALESCE(t.base_model, '')
     GROUP BY t.trajectory_id

@@ -1,7 +1,8 @@
 """What a pair of a reduced audit may be: few kinds, however many pairs there are.
 
-A kind is what the calls of one judge come to (a pattern), and what gold says. The two numbers of it hold all that it
-follows from, so that the rules of the views `reduced_verdicts` and `pair_gold` are applied once a kind, not a pair.
+A kind is what the calls of one judge come to (a pattern), and what gold says. The numbers of these two, as one (its
+key), hold all that it follows from, so that the rules of the views `reduced_verdicts` and `pair_gold` are applied once
+a kind, not a pair.
 """
 
 from __future__ import annotations
@@ -10,7 +11,10 @@ from collections.abc import Mapping
 
 from sqlalchemy import Connection, text
 
+from misjudge_storage.temporary import KEYED
+
 KINDS = "audit_kinds"
+KEYS = "audit_kind_keys"
 PATTERNS = "audit_patterns"
 SLOTS = ("ab", "ba", "un", "bo")
 """The orders of calls: AB, BA, one that the source does not name, and both, as reduced by the source."""
@@ -23,6 +27,8 @@ _SLOTS = ", ".join(SLOTS)
 _BITS = {"ab": 15, "ba": 15, "un": 15, "bo": 12}
 _FIELDS = ("a", "b", "tie", "unscored", "weak")
 _OUTCOMES, _SIGNS, _LABELS = 15, 4, 5
+_GOLDS = 1 << 15
+"""More than there are numbers of gold. Those of patterns have 48 bits, so that a key is a number of 63."""
 _SOURCES = {1: "human", 2: "verifier", 3: "label", 4: "reward"}
 OUTCOME = "{rank} * 3 + {success} + 1"
 """What is known of an episode's success as one number below 15, by the rank of its source, 1 to 4; 0 is nothing."""
@@ -73,6 +79,11 @@ SHORT = f"""
         ELSE CAST({_ALL_SHORT} AS BIGINT) END
 """
 """The number of the pattern of up to 63 calls in known orders, as SQL on rows of `verdicts`; else `TOO_LONG`."""
+
+
+def key(pattern: str, gold: str) -> str:
+    """The key of a kind, as SQL; below 0 where the pattern is `TOO_LONG`."""
+    return f"{pattern} * {_GOLDS} + ({gold})"
 
 
 def gold_number(a: str, b: str, reward_lead: str, human: str, label: str) -> str:
@@ -147,13 +158,24 @@ COLUMNS = (*_PLAIN, *_COUNTED)
 """What is known of a kind, and so of a pair."""
 
 
+def hold_keys(connection: Connection, rows: str) -> None:
+    """Hold the different keys that `rows` have."""
+    connection.execute(text(f"DROP TABLE IF EXISTS {KEYS}"))
+    connection.execute(text(f"CREATE TEMPORARY TABLE {KEYS} AS SELECT DISTINCT kind_key FROM {rows}"))
+
+
+def any_too_long(connection: Connection) -> bool:
+    """Whether the keys that are held name a pattern without a short number."""
+    return bool(connection.scalar(text(f"SELECT EXISTS (SELECT 1 FROM {KEYS} WHERE kind_key < 0)")))
+
+
 def number_patterns(connection: Connection, calls: str) -> None:
     """Number the different slots of the rows of `calls`."""
     _make_patterns(connection, f"SELECT ROW_NUMBER() OVER (), s.* FROM (SELECT DISTINCT {_SLOTS} FROM {calls}) s")
 
 
-def read_patterns(connection: Connection, rows: str) -> None:
-    """Read the slots from the short numbers of `rows`."""
+def read_patterns(connection: Connection) -> None:
+    """Read the slots from the short numbers in the keys that are held."""
     slots = {
         slot: " + ".join(
             f"((pattern_no >> {_SHORT_BITS * place}) & {_MOST_SHORT}) * {_unit(slot, field)}"
@@ -163,7 +185,7 @@ def read_patterns(connection: Connection, rows: str) -> None:
         for slot in SLOTS
     }
     numbers = ", ".join(slots[slot] or "0" for slot in SLOTS)
-    _make_patterns(connection, f"SELECT pattern_no, {numbers} FROM (SELECT DISTINCT pattern_no FROM {rows}) r")
+    _make_patterns(connection, f"SELECT pattern_no, {numbers} FROM (SELECT DISTINCT {_PATTERN_OF} FROM {KEYS}) k")
 
 
 def _make_patterns(connection: Connection, found: str) -> None:
@@ -174,36 +196,37 @@ def _make_patterns(connection: Connection, found: str) -> None:
     connection.execute(text(f"INSERT INTO {PATTERNS} (pattern_no, {_SLOTS}) {found}"))
 
 
-def make_kinds(connection: Connection, rows: str) -> None:
-    """Say what each kind is that `rows` have: of every pattern and gold that is found together, numbered from 0."""
+def make_kinds(connection: Connection) -> None:
+    """Say what each kind is whose key is held: a pattern and gold that are found together, numbered from 0."""
     columns = (
         *(f"{name} {kind}" for name, kind in _PLAIN.items()),
         *(f"{name} BIGINT NOT NULL" for name in _COUNTED),
     )
-    key = "kind_no BIGINT NOT NULL, pattern_no BIGINT, gold_no INTEGER"
-    table = f"CREATE TEMPORARY TABLE {KINDS} ({key}, {', '.join(columns)}, PRIMARY KEY (pattern_no, gold_no))"
-    connection.execute(text(table))
+    numbers = f"kind_no BIGINT NOT NULL, kind_key {KEYED[connection.dialect.name]}"
+    connection.execute(text(f"CREATE TEMPORARY TABLE {KINDS} ({numbers}, {', '.join(columns)})"))
     counted = ", ".join(f"COALESCE({said}, 0) AS {name}" for name, said in _COUNTED.items())
     connection.execute(
         text(f"""
-        INSERT INTO {KINDS} (kind_no, pattern_no, gold_no, {", ".join(COLUMNS)})
-        WITH {_DECODED.format(rows=rows)}, {_SAID}, {_GOLD},
+        INSERT INTO {KINDS} (kind_no, kind_key, {", ".join(COLUMNS)})
+        WITH {_DECODED}, {_SAID}, {_GOLD},
         whole AS MATERIALIZED (
-            SELECT said.*, gold, gold_source, success_a, success_b,
+            SELECT said.*, kind_key, gold, gold_source, success_a, success_b,
                 CASE WHEN gold IN ('A', 'B') THEN 1 ELSE 0 END AS decidable
             FROM said JOIN golds ON golds.kind_no = said.kind_no
         )
-        SELECT kind_no, pattern_no, gold_no, {", ".join(_PLAIN)}, {counted} FROM whole
+        SELECT kind_no, kind_key, {", ".join(_PLAIN)}, {counted} FROM whole
         """)
     )
+    connection.execute(text(f"DROP TABLE {KEYS}"))
 
 
+_PATTERN_OF = f"kind_key / {_GOLDS} AS pattern_no"
 _PER_SIGN = _LABELS * _LABELS
 _PER_B = _PER_SIGN * _SIGNS
 _DECODED = f"""
-    found AS (SELECT DISTINCT pattern_no, gold_no FROM {{rows}}),
+    found AS (SELECT kind_key, {_PATTERN_OF}, kind_key % {_GOLDS} AS gold_no FROM {KEYS}),
     coded AS MATERIALIZED (
-        SELECT ROW_NUMBER() OVER (ORDER BY pattern_no, gold_no) - 1 AS kind_no, pattern_no, gold_no,
+        SELECT ROW_NUMBER() OVER (ORDER BY kind_key) - 1 AS kind_no, kind_key, pattern_no,
             gold_no / {_PER_B * _OUTCOMES} AS of_a, gold_no / {_PER_B} % {_OUTCOMES} AS of_b,
             gold_no / {_PER_SIGN} % {_SIGNS} AS sign, gold_no / {_LABELS} % {_LABELS} AS human,
             gold_no % {_LABELS} AS label
@@ -239,7 +262,7 @@ def _pick(slot: str) -> str:
 _PICKS = ", ".join(f"pick_{slot}" for slot in SLOTS)
 _SAID = f"""
     slots AS MATERIALIZED (
-        SELECT kind_no, coded.pattern_no, gold_no,
+        SELECT kind_no,
             {", ".join(f"{_count(slot, field)} AS {slot}_{field}" for slot in SLOTS for field in _FIELDS)}
         FROM coded JOIN {PATTERNS} p ON p.pattern_no = coded.pattern_no
     ),
@@ -260,7 +283,7 @@ _SAID = f"""
     ),
     said AS MATERIALIZED (
         SELECT
-            kind_no, pattern_no, gold_no,
+            kind_no,
             CASE WHEN outcome IN ('A', 'B') THEN strength ELSE outcome END AS status,
             CASE WHEN outcome IN ('A', 'B', 'tie') THEN outcome END AS pref,
             CASE WHEN pick_bo IS NOT NULL OR (pick_ab IS NOT NULL AND pick_ba IS NOT NULL) THEN 1 ELSE 0 END
@@ -286,7 +309,7 @@ _GOLD = f"""
         FROM successes
     ),
     golds AS MATERIALIZED (
-        SELECT kind_no, success_a, success_b,
+        SELECT kind_no, kind_key, success_a, success_b,
             CASE
                 WHEN human > 0 THEN CASE human {_PREFERRED} END
                 WHEN source <= 2 THEN success_pref

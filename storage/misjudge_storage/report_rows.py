@@ -7,6 +7,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from sqlalchemy import Connection, bindparam, text
 
+from misjudge_storage.cutoffs import satisfied
 from misjudge_storage.judging_records import messages_from
 from misjudge_storage.types import Message
 
@@ -15,7 +16,16 @@ Subject = Literal["pair_id", "trajectory_id"]
 CHUNK: Final = 200
 """Pairs of a query."""
 EXCERPT: Final = 4_000
-"""Characters of a raw reply that are read."""
+"""Characters of a text that are read."""
+MOST_CHECKS: Final = 30
+MOST_REPLIES: Final = 24
+
+
+class Excerpt(NamedTuple):
+    """The start of a text, and how many characters more it has."""
+
+    text: str
+    unread: int
 
 
 class JudgeSays(NamedTuple):
@@ -69,11 +79,11 @@ class Check(NamedTuple):
     scope: str
     passed: bool | None
     reward: float | None
-    evidence: str
+    evidence: Excerpt
 
 
 class ReportEpisode(NamedTuple):
-    """An episode as it was stored; `messages` None where no transcript is."""
+    """An episode as it was stored, with the first of its `checks_in_all`; `messages` None where no transcript is."""
 
     trajectory_id: str
     task_id: str
@@ -85,18 +95,19 @@ class ReportEpisode(NamedTuple):
     end_reason: str | None
     messages: tuple[Message, ...] | None
     checks: tuple[Check, ...]
+    checks_in_all: int
 
 
 class TaskText(NamedTuple):
     """What the customer wants."""
 
-    prompt: str
-    success_criteria: str
-    hard_constraints: str
+    prompt: Excerpt
+    success_criteria: Excerpt
+    hard_constraints: Excerpt
 
 
 class RawCall(NamedTuple):
-    """One attempt of a judge's call, and the start of what came back (`length` characters in all)."""
+    """One attempt of a judge's call, and what came back."""
 
     log_id: str
     model: str
@@ -107,8 +118,7 @@ class RawCall(NamedTuple):
     unscored_reason: str | None
     input_tokens: int | None
     output_tokens: int | None
-    raw_output: str | None
-    length: int | None
+    raw_output: Excerpt | None
 
 
 class Reply(NamedTuple):
@@ -123,9 +133,16 @@ class Reply(NamedTuple):
     score_a: float | None
     score_b: float | None
     score: float | None
-    reasons: str
     unscored_reason: str | None
+    reasons: Excerpt
     call: RawCall | None
+
+
+class Replies(NamedTuple):
+    """The first verdicts on a pair or an episode, of `in_all`."""
+
+    rows: Sequence[Reply]
+    in_all: int
 
 
 def count_pairs(connection: Connection, audit_id: str) -> int:
@@ -205,7 +222,7 @@ def count_sessions(connection: Connection, audit_id: str, judge: str | None) -> 
 
 def report_sessions(connection: Connection, audit_id: str, judge: str | None, most: int) -> Sequence[ReportSession]:
     """Episodes that this judge (None: every one) scored: failed ones first, of these the best scored."""
-    query = """
+    query = f"""
         WITH scored AS (
             SELECT v.trajectory_id, v.judge_id, AVG(v.score) AS score FROM verdicts v
             WHERE v.audit_id = :audit AND v.trajectory_id IS NOT NULL AND v.score IS NOT NULL
@@ -213,7 +230,7 @@ def report_sessions(connection: Connection, audit_id: str, judge: str | None, mo
         )
         SELECT s.trajectory_id, o.task_id, o.trial, o.agent, o.success, o.success_source, j.label, j.form, s.score,
             CASE WHEN j.threshold IS NULL THEN NULL
-                WHEN CASE WHEN j.better = 'lower' THEN s.score <= j.threshold ELSE s.score >= j.threshold END THEN 1
+                WHEN {satisfied("s.score")} THEN 1
                 ELSE 0 END AS satisfied
         FROM scored s
         JOIN judges j ON j.audit_id = :audit AND j.judge_id = s.judge_id
@@ -243,14 +260,14 @@ def report_sessions(connection: Connection, audit_id: str, judge: str | None, mo
 
 def count_satisfied_failures(connection: Connection, audit_id: str, judge_id: str) -> int:
     """How many episodes failed and satisfied this judge; see `conflict_rows.satisfied_failures`."""
-    query = """
+    query = f"""
         SELECT COUNT(*) FROM (
             SELECT v.trajectory_id FROM verdicts v
             JOIN judges j ON j.audit_id = v.audit_id AND j.judge_id = v.judge_id
             JOIN trajectory_outcomes o ON o.trajectory_id = v.trajectory_id
             WHERE v.audit_id = :audit AND v.judge_id = :judge AND v.score IS NOT NULL AND o.success = 0
             GROUP BY v.trajectory_id, j.better, j.threshold
-            HAVING CASE WHEN j.better = 'lower' THEN AVG(v.score) <= j.threshold ELSE AVG(v.score) >= j.threshold END
+            HAVING {satisfied("AVG(v.score)")}
         ) satisfied
     """
     return connection.scalar(text(query), {"audit": audit_id, "judge": judge_id}) or 0
@@ -264,7 +281,7 @@ def sides_of(connection: Connection, audit_id: str, pair_id: str) -> tuple[str, 
 
 
 def read_episode(connection: Connection, trajectory_id: str) -> ReportEpisode:
-    """One episode with its checks, the parts of success before the rest."""
+    """One episode with its first checks, the parts of success before the rest."""
     query = """
         SELECT o.task_id, o.agent, o.trial, o.success, o.success_source, o.reward, t.end_reason, t.messages_json
         FROM trajectories t JOIN trajectory_outcomes o ON o.trajectory_id = t.trajectory_id
@@ -272,10 +289,13 @@ def read_episode(connection: Connection, trajectory_id: str) -> ReportEpisode:
     """
     row = connection.execute(text(query), {"id": trajectory_id}).one()
     checked = """
-        SELECT verifier, source, scope, passed, reward, evidence FROM checks WHERE trajectory_id = :id
-        ORDER BY CASE scope WHEN 'outcome' THEN 0 ELSE 1 END, created_at, check_id
+        SELECT verifier, source, scope, passed, reward, SUBSTR(evidence, 1, :most) AS evidence,
+            LENGTH(evidence) AS length, COUNT(*) OVER () AS in_all
+        FROM checks WHERE trajectory_id = :id
+        ORDER BY CASE scope WHEN 'outcome' THEN 0 ELSE 1 END, created_at, check_id LIMIT :rows
     """
-    checks = connection.execute(text(checked), {"id": trajectory_id})
+    given = {"id": trajectory_id, "most": EXCERPT, "rows": MOST_CHECKS}
+    checks = connection.execute(text(checked), given).all()
     return ReportEpisode(
         trajectory_id=trajectory_id,
         task_id=row.task_id,
@@ -287,17 +307,29 @@ def read_episode(connection: Connection, trajectory_id: str) -> ReportEpisode:
         end_reason=row.end_reason,
         messages=None if row.messages_json is None else messages_from(row.messages_json),
         checks=tuple(
-            Check(one.verifier, one.source, one.scope, _flag(one.passed), one.reward, one.evidence) for one in checks
+            Check(
+                verifier=one.verifier,
+                source=one.source,
+                scope=one.scope,
+                passed=_flag(one.passed),
+                reward=one.reward,
+                evidence=_excerpt(one.evidence, one.length),
+            )
+            for one in checks
         ),
+        checks_in_all=checks[0].in_all if checks else 0,
     )
 
 
 def read_task(connection: Connection, audit_id: str, task_id: str) -> TaskText:
     """What a task says."""
     query = """
-        SELECT prompt, success_criteria, hard_constraints FROM tasks WHERE audit_id = :audit AND task_id = :task
+        SELECT SUBSTR(prompt, 1, :most), LENGTH(prompt), SUBSTR(success_criteria, 1, :most), LENGTH(success_criteria),
+            SUBSTR(hard_constraints, 1, :most), LENGTH(hard_constraints)
+        FROM tasks WHERE audit_id = :audit AND task_id = :task
     """
-    return TaskText(*connection.execute(text(query), {"audit": audit_id, "task": task_id}).one())
+    row = connection.execute(text(query), {"audit": audit_id, "task": task_id, "most": EXCERPT}).one()
+    return TaskText(_excerpt(*row[:2]), _excerpt(*row[2:4]), _excerpt(*row[4:]))
 
 
 _CALL = """
@@ -305,13 +337,13 @@ _CALL = """
     l.output_tokens, SUBSTR(l.raw_output, 1, :most), LENGTH(l.raw_output)
 """
 _REPLIES = f"""
-    SELECT j.label, j.form, v.order_shown, v.repeat, v.status, v.winner, v.score_a, v.score_b, v.score, v.reasons,
-        v.unscored_reason, {_CALL}
+    SELECT COUNT(*) OVER (), j.label, j.form, v.order_shown, v.repeat, v.status, v.winner, v.score_a, v.score_b,
+        v.score, v.unscored_reason, SUBSTR(v.reasons, 1, :most), LENGTH(v.reasons), {_CALL}
     FROM verdicts v
     JOIN judges j ON j.audit_id = v.audit_id AND j.judge_id = v.judge_id
     LEFT JOIN judge_logs l ON l.log_id = v.log_id
     WHERE v.audit_id = :audit AND v.{{of}} = :id AND (CAST(:judge AS VARCHAR) IS NULL OR j.label = :judge)
-    ORDER BY j.label, j.form, v.repeat, v.order_shown, v.verdict_id
+    ORDER BY j.label, j.form, v.repeat, v.order_shown, v.verdict_id LIMIT :rows
 """
 _CALLS = f"""
     SELECT {_CALL} FROM judge_logs l
@@ -326,16 +358,26 @@ _CALLS = f"""
         )
     ORDER BY l.created_at, l.log_id LIMIT :rows
 """
-_OF_REPLY = 11
+_OF_REPLY = 13
 """Columns of a verdict before those of its call."""
 
 
-def replies(connection: Connection, audit_id: str, of: Subject, identity: str, judge: str | None) -> Sequence[Reply]:
-    """Every verdict on a pair or an episode, of this judge or of all."""
-    given = {"audit": audit_id, "id": identity, "judge": judge, "most": EXCERPT}
-    found = connection.execute(text(_REPLIES.format(of=of)), given)
-    calls = [(row[:_OF_REPLY], None if row[_OF_REPLY] is None else RawCall(*row[_OF_REPLY:])) for row in found]
-    return [Reply._make((*verdict, call)) for verdict, call in calls]
+def replies(connection: Connection, audit_id: str, of: Subject, identity: str, judge: str | None) -> Replies:
+    """The first verdicts on a pair or an episode, of this judge or of all."""
+    given = {"audit": audit_id, "id": identity, "judge": judge, "most": EXCERPT, "rows": MOST_REPLIES}
+    found = connection.execute(text(_REPLIES.format(of=of)), given).all()
+    return Replies([_reply(row) for row in found], found[0][0] if found else 0)
+
+
+def _reply(row: Sequence[Any]) -> Reply:
+    _, *verdict, reasons, length = row[:_OF_REPLY]
+    call = row[_OF_REPLY:]
+    return Reply._make((*verdict, _excerpt(reasons, length), None if call[0] is None else _raw_call(call)))
+
+
+def _raw_call(row: Sequence[Any]) -> RawCall:
+    *call, raw, length = row
+    return RawCall._make((*call, None if raw is None else _excerpt(raw, length)))
 
 
 def other_calls(
@@ -343,7 +385,7 @@ def other_calls(
 ) -> Sequence[RawCall]:
     """The first calls of judges that no verdict names: attempts that were tried again, and logs that were imported."""
     given = {"audit": audit_id, "id": identity, "judge": judge, "most": EXCERPT, "rows": most}
-    return [RawCall(*row) for row in connection.execute(text(_CALLS.format(of=of)), given)]
+    return [_raw_call(row) for row in connection.execute(text(_CALLS.format(of=of)), given)]
 
 
 def pairwise_rows(connection: Connection, audit_id: str, judge: str | None, most: int) -> Sequence[Mapping[str, Any]]:
@@ -362,6 +404,10 @@ def pairwise_rows(connection: Connection, audit_id: str, judge: str | None, most
         if len(found) >= most:
             break
     return found[:most]
+
+
+def _excerpt(start: str, length: int) -> Excerpt:
+    return Excerpt(start, length - len(start))
 
 
 def _flag(value: Any) -> bool | None:

@@ -6,14 +6,17 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import Connection, Select, select, text
+from sqlalchemy import Connection, Select, column, delete, exists, select, text
 
 from misjudge_storage import tables
+from misjudge_storage.cutoffs import NEAR_BELOW, satisfied
 from misjudge_storage.ingest import LOOKUP, insert_new
 from misjudge_storage.types import Order
 
 AUDITS = tables.table(tables.Audit)
+LABELS = tables.table(tables.GoldLabel)
 REVIEWS = tables.table(tables.Review)
+VERDICTS = tables.table(tables.Verdict)
 
 Stream = Literal["random", "chosen"]
 
@@ -25,9 +28,15 @@ class Reviewable(NamedTuple):
     """
 
     pair_id: str
-    trajectory_a: str
-    trajectory_b: str
     interest: int
+
+
+class Extent(NamedTuple):
+    """How many pairs and imported labels of people an audit has, and when its newest verdict came."""
+
+    pairs: int
+    imported: int
+    judged_at: datetime | None
 
 
 class Review(NamedTuple):
@@ -44,13 +53,19 @@ class Review(NamedTuple):
     given_at: datetime
 
 
+class Holder(NamedTuple):
+    """Whom a pair was given to, and in which audit."""
+
+    audit_id: str
+    reviewer: str
+
+
 class Vote(NamedTuple):
-    """The label of a pair by a person that counts. `reviewed`: given in a review, not imported."""
+    """The label of a pair by a person that counts."""
 
     pair_id: str
     labeller: str
     pref: str
-    reviewed: bool
 
 
 def lock_reviews(connection: Connection, audit_id: str) -> None:
@@ -60,14 +75,14 @@ def lock_reviews(connection: Connection, audit_id: str) -> None:
 
 def reviewable_pairs(connection: Connection, audit_id: str) -> list[Reviewable]:
     """The pairs that can be shown to people, in the order of their ids."""
-    query = """
+    query = f"""
         WITH satisfied AS (
             SELECT v.trajectory_id FROM verdicts v
             JOIN judges j ON j.audit_id = v.audit_id AND j.judge_id = v.judge_id
             WHERE v.audit_id = :audit AND v.trajectory_id IS NOT NULL AND v.score IS NOT NULL
                 AND j.threshold IS NOT NULL
             GROUP BY v.trajectory_id, v.judge_id, j.better, j.threshold
-            HAVING CASE WHEN j.better = 'lower' THEN j.threshold - AVG(v.score) ELSE AVG(v.score) - j.threshold END >= 0
+            HAVING {satisfied("AVG(v.score)")}
         ),
         deceiving AS (
             SELECT DISTINCT s.trajectory_id FROM satisfied s
@@ -79,13 +94,13 @@ def reviewable_pairs(connection: Connection, audit_id: str) -> list[Reviewable]:
             HAVING MAX(CASE WHEN status = 'inconsistent' THEN 1 ELSE 0 END) = 1
                 OR COUNT(DISTINCT CASE WHEN winner IN ('A', 'B') THEN winner END) = 2
         )
-        SELECT p.pair_id, p.trajectory_a, p.trajectory_b,
+        SELECT p.pair_id,
             CASE
                 WHEN p.trajectory_a IN (SELECT trajectory_id FROM deceiving)
                     OR p.trajectory_b IN (SELECT trajectory_id FROM deceiving) THEN 0
                 WHEN p.pair_id IN (SELECT pair_id FROM turned) THEN 1
                 WHEN p.ability_bucket = 'near' THEN 2
-                WHEN p.gap_source = 'ability' AND ABS(p.reward_gap) < 0.099999999 THEN 2
+                WHEN p.gap_source = 'ability' AND ABS(p.reward_gap) < {NEAR_BELOW} THEN 2
                 ELSE 3
             END
         FROM pairs p
@@ -95,6 +110,28 @@ def reviewable_pairs(connection: Connection, audit_id: str) -> list[Reviewable]:
         ORDER BY p.pair_id
     """
     return [Reviewable(*row) for row in connection.execute(text(query), {"audit": audit_id})]
+
+
+def has_reviewable_pairs(connection: Connection, audit_id: str) -> bool:
+    """Whether any pair can be shown to people."""
+    query = """
+        SELECT 1 FROM pairs p
+        JOIN trajectories a ON a.trajectory_id = p.trajectory_a
+        JOIN trajectories b ON b.trajectory_id = p.trajectory_b
+        WHERE p.audit_id = :audit AND a.messages_json IS NOT NULL AND b.messages_json IS NOT NULL LIMIT 1
+    """
+    return connection.scalar(text(query), {"audit": audit_id}) is not None
+
+
+def extent_of(connection: Connection, audit_id: str) -> Extent:
+    """The extent of an audit, read from indexes alone."""
+    query = """
+        SELECT (SELECT COUNT(*) FROM pairs WHERE audit_id = :audit),
+            (SELECT COUNT(*) FROM gold_labels WHERE audit_id = :audit AND source = 'human' AND came_by IS NULL),
+            (SELECT MAX(created_at) FROM verdicts WHERE audit_id = :audit) AS created_at
+    """
+    typed = text(query).columns(column("pairs"), column("imported"), VERDICTS.c.created_at)
+    return Extent(*connection.execute(typed, {"audit": audit_id}).one())
 
 
 def reviews_of(connection: Connection, audit_id: str) -> list[Review]:
@@ -112,24 +149,37 @@ def read_reviews(connection: Connection, audit_id: str, tokens: Sequence[str]) -
     return found
 
 
+def holders_of(connection: Connection, tokens: Sequence[str]) -> dict[str, Holder]:
+    """Token → whom its pair was given to, in any audit, of those tokens that there are."""
+    found: dict[str, Holder] = {}
+    for some in some_of(tokens):
+        query = select(REVIEWS.c.token, REVIEWS.c.audit_id, REVIEWS.c.reviewer).where(REVIEWS.c.token.in_(some))
+        found.update((token, Holder(audit_id, reviewer)) for token, audit_id, reviewer in connection.execute(query))
+    return found
+
+
 def _reviews() -> Select[*tuple[Any, ...]]:
     names = ("token", "pair_id", "reviewer", "stream", "weight", "order_shown", "created_at")
     return select(*(REVIEWS.c[name] for name in names))
 
 
 def votes_of(connection: Connection, audit_id: str) -> list[Vote]:
-    """The labels of people that count, one of each person and pair."""
-    query = """
-        SELECT pair_id, labeller, pref, reviewed FROM (
-            SELECT pair_id, labeller, pref, CASE WHEN came_by IS NULL THEN 0 ELSE 1 END AS reviewed,
-                ROW_NUMBER() OVER (PARTITION BY pair_id, labeller ORDER BY created_at DESC, label_id) AS place
-            FROM gold_labels WHERE audit_id = :audit AND source = 'human'
-        ) l WHERE place = 1
+    """What people say in reviews, one vote of each person and pair."""
+    return _votes(connection, audit_id, "came_by IS NOT NULL")
+
+
+def imported_votes(connection: Connection, audit_id: str) -> list[Vote]:
+    """The labels of people that were imported, one of each person and pair."""
+    return _votes(connection, audit_id, "came_by IS NULL")
+
+
+def _votes(connection: Connection, audit_id: str, which: str) -> list[Vote]:
+    query = f"""
+        SELECT pair_id, labeller, pref FROM gold_labels WHERE audit_id = :audit AND source = 'human' AND {which}
+        ORDER BY created_at, label_id DESC
     """
-    return [
-        Vote(pair_id, labeller, pref, bool(reviewed))
-        for pair_id, labeller, pref, reviewed in connection.execute(text(query), {"audit": audit_id})
-    ]
+    votes = (Vote(*row) for row in connection.execute(text(query), {"audit": audit_id}))
+    return list({(vote.pair_id, vote.labeller): vote for vote in votes}.values())
 
 
 def give_out(connection: Connection, audit_id: str, reviews: Sequence[Review]) -> None:
@@ -140,6 +190,18 @@ def give_out(connection: Connection, audit_id: str, reviews: Sequence[Review]) -
         for one in reviews
     ]
     insert_new(connection, tables.Review, new)
+
+
+def take_back(connection: Connection, reviews: Sequence[Review]) -> None:
+    """Note that these pairs were not shown after all. One that was labelled meanwhile stays given."""
+    labelled = exists().where(
+        LABELS.c.audit_id == REVIEWS.c.audit_id,
+        LABELS.c.pair_id == REVIEWS.c.pair_id,
+        LABELS.c.labeller == REVIEWS.c.reviewer,
+        LABELS.c.came_by.is_not(None),
+    )
+    for some in some_of([one.token for one in reviews]):
+        connection.execute(delete(REVIEWS).where(REVIEWS.c.token.in_(some), ~labelled))
 
 
 def some_of(ids: Sequence[str]) -> Iterator[Sequence[str]]:
@@ -154,6 +216,12 @@ def people_of(connection: Connection, audit_id: str) -> list[str]:
         UNION SELECT labeller FROM gold_labels WHERE audit_id = :audit AND source = 'human'
     """
     return sorted(connection.scalars(text(query), {"audit": audit_id}))
+
+
+def is_reviewer(connection: Connection, audit_id: str, name: str) -> bool:
+    """Whether a pair of the audit was given to somebody of this name, whatever its capitals."""
+    query = select(REVIEWS.c.reviewer).distinct().where(REVIEWS.c.audit_id == audit_id)
+    return name.casefold() in {one.casefold() for one in connection.scalars(query)}
 
 
 def judged_names(connection: Connection, audit_id: str) -> frozenset[str]:

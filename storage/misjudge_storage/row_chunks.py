@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import count
-from typing import NamedTuple, Protocol
+from itertools import count, islice
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, text
 
-from misjudge_storage.reduced_audit import JUDGES, PER_JUDGE, PER_TASK, ROWS, SEGMENTS
+from misjudge_storage.reduced_audit import JUDGES, PER_JUDGE, PER_SIDE, PER_TASK, ROWS, SEGMENTS
 from misjudge_storage.reduced_episodes import ACTORS, TASKS
 from misjudge_storage.reduced_kinds import KINDS
 
@@ -78,6 +78,7 @@ class ReducedFacts:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+        self._tasks: dict[str, Named] = {}
 
     @cached_property
     def judges(self) -> Sequence[str | None]:
@@ -86,7 +87,9 @@ class ReducedFacts:
 
     def of_tasks(self, name: str) -> Named:
         """The subset, category or language of the tasks."""
-        return self._named(TASKS, "task_no", name)
+        if name not in self._tasks:
+            self._tasks[name] = self._named(TASKS, "task_no", name)
+        return self._tasks[name]
 
     def of_actors(self, name: str) -> Named:
         """The agent or base model of the sides."""
@@ -99,44 +102,34 @@ class ReducedFacts:
         return np.array([tuple(row) for row in rows], dtype=np.int64).reshape(len(rows), len(columns)).T.copy()
 
     @cached_property
-    def _patterns(self) -> tuple[Ints, Ints]:
-        """The patterns by number, and in the order of kinds, pattern and gold in one number."""
-        kinds = self._connection.execute(text(f"SELECT pattern_no, gold_no FROM {KINDS} ORDER BY kind_no")).all()
-        pattern, gold = np.array([tuple(kind) for kind in kinds], dtype=np.int64).reshape(len(kinds), 2).T
-        patterns = np.unique(pattern)
-        return patterns, _in_one(np.searchsorted(patterns, pattern), gold)
-
-    def kind_of(self, pattern: Ints, gold: Ints) -> Ints:
-        """The numbers of kinds by those of their patterns and gold."""
-        patterns, kinds = self._patterns
-        return np.searchsorted(kinds, _in_one(np.searchsorted(patterns, pattern), gold))
+    def kind_keys(self) -> Ints:
+        """The keys of the kinds, in the order of their numbers, which is theirs."""
+        keys = self._connection.scalars(text(f"SELECT kind_key FROM {KINDS} ORDER BY kind_no")).all()
+        return np.array(keys, dtype=np.int64)
 
     def _named(self, table: str, number: str, name: str) -> Named:
-        rows = self._connection.execute(text(f"SELECT {number}, {name} FROM {table}")).all()
-        names = sorted({value for _, value in rows if value is not None})
+        rows = fetched(self._connection, f"SELECT {number}, {name} FROM {table}", _NUMBERED)
+        found = np.concatenate([np.zeros(0, _NUMBERED), *rows])
+        values = found["value"].tolist()
+        names = sorted({*values} - {None})
         places = {value: place for place, value in enumerate(names)}
-        of = np.full(max((no for no, _ in rows), default=-1) + 1, NOTHING, dtype=np.int64)
-        for no, value in rows:
-            of[no] = places.get(value, NOTHING)
+        of = np.full(found["number"].max(initial=-1) + 1, NOTHING, dtype=np.int64)
+        of[found["number"]] = [places.get(value, NOTHING) for value in values]
         return Named(names, of)
 
 
-_GOLD_NUMBERS = 1 << 32
-
-
-def _in_one(pattern: Ints, gold: Ints) -> Ints:
-    return pattern * _GOLD_NUMBERS + gold
-
-
 _CURSORS = count(1)
+_NUMBERED = np.dtype([("number", "i8"), ("value", "O")])
 _NO_NUMBERS: Ints = np.zeros(0, dtype=np.int64)
 _NO_VALUES: Floats = np.zeros(0)
 _NO_ROWS = Chunk(_NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS, _NO_VALUES, _NO_VALUES, _NO_VALUES)
 _NO_MORE = 1 << 62
 _QUERY = f"""
-    SELECT r.segment_no, r.pattern_no, r.gold_no, r.actor_a, r.actor_b, r.turns, r.reward_lead, r.score_a - r.score_b
+    SELECT r.segment_no, r.kind_key, r.sides, r.turns, r.reward_lead, r.score_a - r.score_b
     FROM {SEGMENTS} s CROSS JOIN {ROWS} r WHERE r.segment_no = s.segment_no ORDER BY s.segment_no
 """
+_NUMBERS, _VALUES = ("segment", "kind", "sides"), ("turns", "reward_lead", "score_lead")
+_ROW = np.dtype([*((name, "i8") for name in _NUMBERS), *((name, "f8") for name in _VALUES)])
 
 
 def count_rows(connection: Connection, facts: ReducedFacts, countings: Sequence[Counting]) -> None:
@@ -150,21 +143,25 @@ def count_rows(connection: Connection, facts: ReducedFacts, countings: Sequence[
 
 def chunks(connection: Connection, facts: ReducedFacts) -> Iterator[Chunk]:
     """The rows of the reduced audit, in the order of judges, tasks and buckets of ability."""
-    for columns in fetched(connection, _QUERY):
-        segment, pattern, gold, actor_a, actor_b = columns[:5].astype(np.int64)
-        kind = facts.kind_of(pattern, gold)
-        yield Chunk(segment // PER_TASK, segment % PER_TASK, kind, actor_a, actor_b, *columns[5:])
+    for rows in fetched(connection, _QUERY, _ROW):
+        unit, bucket = np.divmod(rows["segment"], PER_TASK)
+        actor_a, actor_b = np.divmod(rows["sides"], PER_SIDE)
+        kind = np.searchsorted(facts.kind_keys, rows["kind"])
+        yield Chunk(unit, bucket, kind, actor_a, actor_b, *(rows[name].copy() for name in _VALUES))
 
 
-def fetched(connection: Connection, query: str) -> Iterator[Floats]:
-    """The columns of a query of numbers below 2 ** 53, a chunk of rows at a time; nan where there is none."""
-    # The driver's own cursor: rows of SQLAlchemy are no tuples, which takes numpy twice as long.
+def fetched(connection: Connection, query: str, row: np.dtype[np.void]) -> Iterator[NDArray[np.void]]:
+    """The rows of a query, a chunk at a time, with their columns as the fields of `row`; nan for no float."""
+    # The driver's own cursor, whose rows are tuples, which numpy reads one after the other as they come.
     # On Postgres one that has a name, which sends no more than what is fetched.
-    named = {"name": f"rows_{next(_CURSORS)}"} if connection.dialect.name == "postgresql" else {}
-    cursor = connection.connection.cursor(**named)
+    on_postgres = connection.dialect.name == "postgresql"
+    cursor: Any = connection.connection.cursor(**({"name": f"rows_{next(_CURSORS)}"} if on_postgres else {}))
+    if on_postgres:
+        cursor.itersize = ROWS_AT_A_TIME
     try:
         cursor.execute(query)
-        while rows := cursor.fetchmany(ROWS_AT_A_TIME):
-            yield np.array(rows, dtype=np.float64).T
+        rows = iter(cursor)
+        while len(chunk := np.fromiter(islice(rows, ROWS_AT_A_TIME), row)):
+            yield chunk
     finally:
         cursor.close()

@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeVar
 from sqlalchemy import Connection, Select, bindparam, case, delete, func, select, text, union
 
 from misjudge_storage import columns, tables
+from misjudge_storage.cutoffs import NEAR_BELOW
 from misjudge_storage.hashing import digest
 from misjudge_storage.ingest import LOOKUP, insert_new
 from misjudge_storage.run_progress import CELLS_AND_RESULTS, RESULT
@@ -78,7 +79,7 @@ class TaskCount(NamedTuple):
     tasks: int
 
 
-_BY_GAP = case((PAIRS.c.reward_gap < 0.099999999, "near"), (PAIRS.c.reward_gap.is_not(None), "wide"))
+_BY_GAP = case((PAIRS.c.reward_gap < NEAR_BELOW, "near"), (PAIRS.c.reward_gap.is_not(None), "wide"))
 _BUCKET = func.coalesce(PAIRS.c.ability_bucket, case((PAIRS.c.gap_source == "ability", _BY_GAP)))
 """As `summary_records.reduce_audit` has it."""
 _DECLARED = func.coalesce(_BUCKET, PLANNED.c.ability_bucket)

@@ -12,8 +12,10 @@ from typing import get_args
 
 from sqlalchemy import Connection, text
 
+from misjudge_storage.cutoffs import satisfied
 from misjudge_storage.reduced_audit import REDUCED as REDUCED
 from misjudge_storage.reduced_audit import reduce_audit as reduce_audit
+from misjudge_storage.reduced_kinds import KINDS
 from misjudge_storage.reduced_kinds import MEASURES as MEASURES
 from misjudge_storage.summary_values import (
     AgentSatisfaction,
@@ -23,21 +25,9 @@ from misjudge_storage.summary_values import (
     Sums,
 )
 from misjudge_storage.types import Form
+from misjudge_storage.unscored_verdicts import UNSCORED, hold_unscored
 
 _FORMS = ", ".join(f"'{form}'" for form in get_args(Form))
-_SAME_QUESTION = """
-    EXISTS (
-        SELECT 1 FROM verdicts v
-        WHERE {subject} = u.subject AND v.judge_id = u.judge_id AND v.status <> 'unscored' AND NOT v.reduced
-            AND NOT u.reduced
-            AND COALESCE(v.order_shown, '') = u.shown AND v.repeat = u.repeat
-    )
-"""
-# Two questions, not one with OR: that would go through all verdicts of the audit for each unscored one.
-_OF_PAIR = _SAME_QUESTION.format(subject="v.audit_id = :audit AND v.pair_id")
-_OF_TRAJECTORY = _SAME_QUESTION.format(subject="v.trajectory_id")
-ASKED_AGAIN = f"({_OF_PAIR} OR {_OF_TRAJECTORY})"
-"""Of an unscored verdict `u` with its subject and order shown: the same was asked again, and scored."""
 
 
 def sums_of(measure: str) -> str:
@@ -55,6 +45,19 @@ def has_graded_rewards(connection: Connection, audit_id: str) -> bool:
         "WHERE audit_id = :audit AND scope = 'outcome' AND source NOT IN ('order', 'model')"
     )
     return (connection.scalar(text(query), {"audit": audit_id}) or 0) >= 3
+
+
+def worse_sides_failed(connection: Connection) -> bool:
+    """Whether the side that gold calls worse is known to have failed, in every decidable pair of the reduced audit."""
+    failed = "CASE k.gold WHEN 'A' THEN k.success_b ELSE k.success_a END = 0"
+    # Kinds are few, and nearly always one says it: only of those that do not are there rows to look for.
+    query = f"""
+        SELECT EXISTS (
+            SELECT 1 FROM {KINDS} k WHERE k.decidable = 1 AND NOT COALESCE({failed}, FALSE)
+                AND EXISTS (SELECT 1 FROM {REDUCED} r WHERE r.kind_key = k.kind_key)
+        )
+    """
+    return not connection.scalar(text(query))
 
 
 def judges(connection: Connection, audit_id: str) -> list[JudgeFacts]:
@@ -78,24 +81,15 @@ def _apart(params: str) -> bool:
 
 def unscored_reasons(connection: Connection, audit_id: str) -> dict[str, dict[str, int]]:
     """Judge id → reason → verdicts that could not be scored. A lost one that was asked again is not counted."""
-    query = f"""
-        WITH unscored AS (
-            SELECT judge_id, COALESCE(pair_id, trajectory_id) AS subject, COALESCE(order_shown, '') AS shown, repeat,
-                MAX(unscored_reason) AS reason, reduced
-            FROM verdicts WHERE audit_id = :audit AND status = 'unscored'
-            GROUP BY judge_id, COALESCE(pair_id, trajectory_id), COALESCE(order_shown, ''), repeat, reduced
-        )
-        SELECT u.judge_id, u.reason, COUNT(*) FROM unscored u
-        WHERE NOT {ASKED_AGAIN}
-        GROUP BY u.judge_id, u.reason ORDER BY 1, 2
-    """
+    hold_unscored(connection, audit_id)
+    query = f"SELECT judge_id, reason, COUNT(*) FROM {UNSCORED} GROUP BY judge_id, reason ORDER BY 1, 2"
     found: defaultdict[str, dict[str, int]] = defaultdict(dict)
-    for judge_id, reason, number in connection.execute(text(query), {"audit": audit_id}):
+    for judge_id, reason, number in connection.execute(text(query)):
         found[judge_id][reason or "parse_error"] = number
     return dict(found)
 
 
-_SCORED_AND_KNOWN = """
+_SCORED_AND_KNOWN = f"""
     scores AS (
         SELECT judge_id, trajectory_id, AVG(score) AS score FROM verdicts
         WHERE audit_id = :audit AND pair_id IS NULL AND score IS NOT NULL
@@ -103,8 +97,7 @@ _SCORED_AND_KNOWN = """
     ),
     known AS (
         SELECT s.judge_id, o.agent, o.task_id, 1 - o.success AS failed,
-            CASE WHEN j.better = 'higher' AND s.score >= j.threshold THEN 1
-                WHEN j.better = 'lower' AND s.score <= j.threshold THEN 1 ELSE 0 END AS satisfied
+            CASE WHEN {satisfied("s.score")} THEN 1 ELSE 0 END AS satisfied
         FROM scores s
         JOIN judges j ON j.audit_id = :audit AND j.judge_id = s.judge_id
         JOIN trajectory_outcomes o ON o.trajectory_id = s.trajectory_id AND o.audit_id = :audit

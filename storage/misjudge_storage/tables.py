@@ -29,6 +29,8 @@ from misjudge_storage.run_tables import RunEvent as RunEvent
 
 _HAS_REPLY = text("reply_key IS NOT NULL")
 _IS_UNSCORED = text("status = 'unscored'")
+_IS_TAKEN_BACK = text("review IS NOT NULL AND passed IS NULL")
+_IS_OF_PEOPLE = text("source = 'human'")
 _IS_SIMULATED = text("simulated")
 _PROGRESS_COLUMNS = (
     *("run_id", "role", "attempt", "error", "cached_from", "cell_id"),
@@ -108,11 +110,20 @@ class Trajectory(SQLModel, table=True):
 class Check(SQLModel, table=True):
     """What one source says of a trajectory's success or reward.
 
-    Only where a reviewer does: the `review` (token) in which it was said; `stream` and `weight` as in `GoldLabel`.
+    Only where a reviewer does: the `review` (token) in which it was said; `stream` and `weight` as in `GoldLabel`. One
+    of a reviewer with neither `passed` nor `reward` takes back what they said of it before.
     """
 
     __tablename__: ClassVar[Any] = "checks"
-    __table_args__ = (Index("checks_by_trajectory", "trajectory_id"),)
+    __table_args__ = (
+        Index("checks_by_trajectory", "trajectory_id"),
+        Index(
+            "checks_taken_back",
+            *("trajectory_id", "verifier", "created_at"),
+            sqlite_where=_IS_TAKEN_BACK,
+            postgresql_where=_IS_TAKEN_BACK,
+        ),
+    )
     check_id: str = Field(primary_key=True)
     audit_id: str = Field(foreign_key="audits.audit_id")
     trajectory_id: str = Field(foreign_key="trajectories.trajectory_id")
@@ -252,13 +263,19 @@ class GoldLabel(SQLModel, table=True):
     """What one labeller says was truly better; human labels of a pair reduce by majority.
 
     Only of a reviewer's label: the `stream` of its pair, `random` or `chosen`; its `weight`, the inverse of the
-    probability with which the pair was drawn; the order shown; and how it came in, `page`, `sheet`, `mcp`, `command`.
+    probability with which the pair was drawn; the order shown; and how it came in, `page`, `sheet`, `form`, `mcp`.
     """
 
     __tablename__: ClassVar[Any] = "gold_labels"
     __table_args__ = (
         ForeignKeyConstraint(["audit_id", "pair_id"], ["pairs.audit_id", "pairs.pair_id"]),
         Index("gold_labels_by_pair", "audit_id", "pair_id"),
+        Index(
+            "gold_labels_of_people",
+            *("audit_id", "came_by", "labeller", "pair_id"),
+            sqlite_where=_IS_OF_PEOPLE,
+            postgresql_where=_IS_OF_PEOPLE,
+        ),
     )
     label_id: str = Field(primary_key=True)
     audit_id: str

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from misjudge_storage.row_chunks import Floats, Ints
+from misjudge_storage.row_chunks import NOTHING, Floats, Ints
 
 
 class Cells(NamedTuple):
@@ -18,18 +18,43 @@ class Cells(NamedTuple):
     sums: Floats
 
 
+class _Numbered(NamedTuple):
+    """The different numbers of a column in order, and the place of each element among them."""
+
+    numbers: Ints
+    place: Ints
+
+
+def _numbered(column: Ints, below: int) -> _Numbered:
+    """Of a column of numbers from 0 to below `below`. Where these are dense, nothing is sorted, which takes longer."""
+    if below > 4 * len(column):
+        return _Numbered(*np.unique(column, return_inverse=True))
+    found = np.zeros(below, dtype=bool)
+    found[column] = True
+    return _Numbered(np.flatnonzero(found), (np.cumsum(found) - 1)[column])
+
+
+def _added(columns: Sequence[Ints | Floats], place: Ints, places: int) -> Floats:
+    """What the elements of each column come to by place."""
+    sums: Floats = np.zeros((len(columns), places))
+    for row, column in enumerate(columns):
+        sums[row] = np.bincount(place, weights=column, minlength=places)
+    return sums
+
+
 def summed(unit: Ints, key: Ints, columns: Sequence[Ints | Floats]) -> Cells:
-    """The cells of rows, in the order of unit and key; rows with a negative key are left out."""
+    """The cells of rows that come in the order of `unit`, in the order of unit and key; rows with a negative key are
+    left out.
+    """
     known = key >= 0
     if not known.all():
         unit, key, columns = unit[known], key[known], [column[known] for column in columns]
+    # By the place of the unit: its number, times keys in the millions, would not fit into 63 bits.
+    changes = np.diff(unit, prepend=NOTHING) != 0
+    units, place = unit[changes], np.cumsum(changes) - 1
     width = int(key.max(initial=0)) + 1
-    first = int(unit.min(initial=0))
-    cells, place = np.unique((unit - first) * width + key, return_inverse=True)
-    sums: Floats = np.zeros((len(columns), len(cells)))
-    for row, column in enumerate(columns):
-        sums[row] = np.bincount(place, weights=column, minlength=len(cells))
-    return Cells(cells // width + first, cells % width, sums)
+    cells = _numbered(place * width + key, len(units) * width)
+    return Cells(units[cells.numbers // width], cells.numbers % width, _added(columns, cells.place, len(cells.numbers)))
 
 
 class WholeUnits:
@@ -41,10 +66,9 @@ class WholeUnits:
 
     def add(self, unit: Ints, key: Ints, columns: Sequence[Ints | Floats], last: int) -> Cells:
         """The cells of all units below `last` that have not been given yet; those from it on are kept."""
-        kept = self._kept
-        both = zip(kept.sums, columns, strict=True)
-        values: list[Floats] = [np.concatenate(two, dtype=np.float64) for two in both]
-        cells = summed(np.concatenate([kept.unit, unit]), np.concatenate([kept.key, key]), values)
+        kept, found = self._kept, summed(unit, key, columns)
+        sums = np.concatenate([kept.sums, found.sums], axis=1)
+        cells = summed(np.concatenate([kept.unit, found.unit]), np.concatenate([kept.key, found.key]), [*sums])
         end = int(np.searchsorted(cells.unit, last))
         self._kept = Cells(cells.unit[end:], cells.key[end:], cells.sums[:, end:])
         return Cells(cells.unit[:end], cells.key[:end], cells.sums[:, :end])
@@ -60,14 +84,15 @@ class GroupedSums:
 
     def add(self, groups: Sequence[Ints], columns: Sequence[Ints | Floats]) -> None:
         """Add one element of each column to the group that the elements of `groups` name; negative is NOTHING alone."""
-        code = np.zeros(len(groups[0]), dtype=np.int64)
+        code, below = np.zeros(len(groups[0]), dtype=np.int64), 1
         for part in groups:
-            code = code * (int(part.max(initial=0)) + 2) + part + 1
-        _, first, place = np.unique(code, return_index=True, return_inverse=True)
-        totals: Floats = np.zeros((len(columns), len(first)))
-        for row, column in enumerate(columns):
-            totals[row] = np.bincount(place, weights=column, minlength=len(first))
-        for *group, total in zip(*(part[first].tolist() for part in groups), totals.T, strict=True):
+            width = int(part.max(initial=0)) + 2
+            code, below = code * width + part + 1, below * width
+        numbers, place = _numbered(code, below)
+        one_of = np.zeros_like(numbers)
+        one_of[place] = np.arange(len(code))
+        totals = _added(columns, place, len(numbers))
+        for *group, total in zip(*(part[one_of].tolist() for part in groups), totals.T, strict=True):
             key = tuple(group)
             self.groups[key] = self.groups[key] + total if key in self.groups else total
 

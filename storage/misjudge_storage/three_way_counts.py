@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 from sqlalchemy import Connection, text
 
+from misjudge_storage.cutoffs import satisfied
 from misjudge_storage.summary_records import sums_of
 from misjudge_storage.summary_values import Sums
 
@@ -71,7 +72,7 @@ def has_human_outcomes(connection: Connection, audit_id: str) -> bool:
     """Whether a person said of any session whether it did its task."""
     query = """
         SELECT EXISTS (
-            SELECT 1 FROM checks
+            SELECT 1 FROM standing_checks
             WHERE audit_id = :audit AND scope = 'outcome' AND source = 'human' AND passed IS NOT NULL
         )
     """
@@ -109,7 +110,7 @@ def hold_sessions(connection: Connection, audit_id: str, judge_id: str | None, b
                 PARTITION BY trajectory_id, CASE source WHEN 'human' THEN 1 ELSE 0 END
                 ORDER BY CASE source WHEN 'verifier' THEN 1 WHEN 'label' THEN 2 ELSE 3 END, created_at DESC, check_id
             ) AS place
-            FROM checks
+            FROM standing_checks
             WHERE audit_id = :audit AND scope = 'outcome' AND passed IS NOT NULL
                 AND source IN ('human', 'verifier', 'label', 'reward')
         ),
@@ -122,8 +123,7 @@ def hold_sessions(connection: Connection, audit_id: str, judge_id: str | None, b
             SELECT t.task_id, COALESCE(t.occurred_at, t.created_at) AS began, o.success, o.human,
                 CASE WHEN t.occurred_at IS NULL THEN 1 ELSE 0 END AS undated,
                 CASE WHEN s.score IS NULL OR j.threshold IS NULL THEN NULL
-                    WHEN j.better = 'lower' THEN CASE WHEN s.score <= j.threshold THEN 1 ELSE 0 END
-                    WHEN s.score >= j.threshold THEN 1 ELSE 0 END AS satisfied
+                    WHEN {satisfied("s.score")} THEN 1 ELSE 0 END AS satisfied
             FROM trajectories t
             LEFT JOIN outcomes o ON o.trajectory_id = t.trajectory_id
             LEFT JOIN scores s ON s.trajectory_id = t.trajectory_id

@@ -15,6 +15,7 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
 Side = Literal["A", "B"]
 Preference = Literal["A", "B", "tie"]
+Done = Literal["yes", "no", "unsure"]
 Order = Literal["AB", "BA"]
 """Which side was shown first: in `BA` the judge saw side B under the label "Response A"."""
 UnscoredReason = Literal[

@@ -84,7 +84,6 @@ def test_couples_and_groups_are_counted_by_task(any_store: Store) -> None:
         audit_id = reduced(connection, found)
         counted.hold_labels(connection, audit_id, aside=[IDS[2]])
         assert counted.labellers(connection) == [ANN, *BY]
-        assert counted.labels_in_use(connection) == 3
         couples = counted.couples(connection)
         assert couples.labelled == [*starmap(Couple, combinations([ANN, *BY], 2))]
         assert couples.decided == [*starmap(Couple, combinations(BY, 2))]
@@ -192,12 +191,12 @@ def six(record: Record, agent: str) -> list[float]:
 
 
 def tasks_with(rows: Sequence[tuple[str, Sequence[float]]]) -> list[int]:
-    kinds: tuple[Sequence[int], ...] = ((2, 3), (0, 1), (0, 1, 2, 3))
+    kinds: tuple[Sequence[int], ...] = ((2, 3), (0, 1), (0, 1, 2, 3), (4, 5))
     return [len({task for task, counts in rows if any(counts[k] for k in kind)}) for kind in kinds]
 
 
 def tasks_of(one: corrections.Corrections) -> list[int]:
-    return [one.negative_tasks, one.positive_tasks, one.labelled_tasks]
+    return [one.negative_tasks, one.positive_tasks, one.labelled_tasks, one.unlabelled_tasks]
 
 
 def test_success_by_models_checks_is_counted_of_all_and_by_agent(any_store: Store) -> None:

@@ -13,6 +13,7 @@ from sqlalchemy import Connection
 
 from builders import SATISFACTION, episode, label, lone, messages, pair, passed, rewarded, satisfied, verdict
 from misjudge_storage import export_rows, tables
+from misjudge_storage.cutoffs import satisfied as satisfied_by
 from misjudge_storage.engine import Store
 from misjudge_storage.ingest import ensure_audit, ensure_judge, ingest
 from misjudge_storage.types import Judge, Log, Record
@@ -166,3 +167,41 @@ def test_a_reader_that_stops_early_leaves_no_cursor_behind(any_store: Store, aud
     with any_store.read() as connection:
         assert len(some(connection)) == 1
         assert len(list(export_rows.task_rows(connection, audit))) == 2
+
+
+def test_all_that_is_read_over_one_connection_is_of_one_moment(any_store: Store, audit: str) -> None:
+    with any_store.read() as connection:
+        before = len(list(export_rows.pair_rows(connection, audit)))
+        stored(any_store, [pair("p3", episode("x", task="t3"), episode("y", task="t3"), line=3)])
+        assert len(list(export_rows.pair_rows(connection, audit))) == before == 2
+    with any_store.read() as connection:
+        assert len(list(export_rows.pair_rows(connection, audit))) == 3
+
+
+def test_what_is_made_up_is_counted(any_store: Store, audit: str) -> None:
+    with any_store.read() as connection:
+        assert export_rows.made_up(connection, audit) == (1, 0, False)
+    other = Judge(label="s", form="pairwise", simulated=True)
+    made_up = (episode("x", task="t3", simulated=True), episode("y", task="t3"))
+    stored(any_store, [pair("p3", *made_up, verdict("A", judge=other), line=3)])
+    with any_store.read() as connection:
+        assert export_rows.made_up(connection, audit) == (2, 1, True)
+        assert export_rows.made_up(connection, "no audit") == (0, 0, False)
+
+
+@pytest.mark.parametrize("better", ["higher", "lower"])
+@pytest.mark.parametrize("threshold", [0.5, None])
+@pytest.mark.parametrize("score", [0.0, 0.5, 1.0, None])
+def test_a_score_satisfies_on_the_good_side_of_the_threshold_and_at_it(
+    any_store: Store, better: str, threshold: float | None, score: float | None
+) -> None:
+    query = f"""
+        SELECT CASE WHEN {satisfied_by("s.score")} THEN 1 WHEN NOT {satisfied_by("s.score")} THEN 0 END AS found
+        FROM (SELECT CAST(:score AS FLOAT) AS score) s,
+            (SELECT CAST(:better AS VARCHAR) AS better, CAST(:threshold AS FLOAT) AS threshold) j
+    """
+    found = rows(any_store, query, score=score, better=better, threshold=threshold)[0]["found"]
+    if score is None or threshold is None:
+        assert found is None
+    else:
+        assert found == int(score <= threshold if better == "lower" else score >= threshold)

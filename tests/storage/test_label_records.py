@@ -16,8 +16,8 @@ from misjudge_storage.columns import utc_now
 from misjudge_storage.engine import Store
 from misjudge_storage.ingest import ensure_audit, ingest
 from misjudge_storage.label_records import Answer, Outcome, add_answers
-from misjudge_storage.review_records import Review, Stream, Vote
-from misjudge_storage.types import Episode, Order, Preference, Record
+from misjudge_storage.review_records import Holder, Review, Stream, Vote
+from misjudge_storage.types import Done, Episode, Order, Preference, Record
 
 SAID = messages("hi", "done")
 NOW = datetime(2027, 1, 1, tzinfo=UTC)
@@ -117,9 +117,9 @@ def test_a_label_says_how_it_came_about(any_store: Store) -> None:
 
 def test_an_episode_is_in_the_random_stream_by_the_first_of_its_pairs_alone(any_store: Store) -> None:
     audit_id = put(any_store, three_agents())
-    said(any_store, audit_id, Answer(review("p2"), "A", True, False))
-    said(any_store, audit_id, Answer(review("p1", stream="chosen"), "A", True, False))
-    said(any_store, audit_id, Answer(review("p3"), "A", True, False))
+    said(any_store, audit_id, Answer(review("p2"), "A", "yes", "no"))
+    said(any_store, audit_id, Answer(review("p1", stream="chosen"), "A", "yes", "no"))
+    said(any_store, audit_id, Answer(review("p3"), "A", "yes", "no"))
     assert checks(any_store) == [
         ("x", "ann", True, "chosen", None, "rev_p2_ann"),
         ("z", "ann", False, "random", 2.0, "rev_p2_ann"),
@@ -135,28 +135,76 @@ def test_an_episode_is_in_the_random_stream_by_the_first_of_its_pairs_alone(any_
 
 def test_what_was_said_before_adds_nothing_also_where_pairs_share_an_episode(any_store: Store) -> None:
     audit_id = put(any_store, three_agents())
-    sheet = [Answer(review("p1"), "A", True, False), Answer(review("p2"), "B", False, True)]
+    sheet = [Answer(review("p1"), "A", "yes", "no"), Answer(review("p2"), "B", "no", "yes")]
     assert said(any_store, audit_id, *sheet) == ["new", "new"]
     before = checks(any_store)
     assert said(any_store, audit_id, *sheet) == ["same", "same"]
     assert checks(any_store) == before
-    assert said(any_store, audit_id, sheet[0]._replace(success_b=True)) == ["correction"]
-    assert len(checks(any_store)) == len(before) + 1
+    assert said(any_store, audit_id, sheet[0]._replace(success_b="yes")) == ["correction"]
+    assert [one[:3] for one in checks(any_store)[len(before) :]] == [("x", "ann", True), ("y", "ann", True)]
+
+
+def success_of(store: Store, agent: str) -> tuple[object, ...]:
+    with store.read() as connection:
+        query = f"SELECT success, success_source FROM trajectory_outcomes WHERE agent = '{agent}'"
+        return tuple(connection.execute(text(query)).one())
+
+
+def test_whoever_is_unsure_takes_back_what_they_said_and_nothing_that_others_said(any_store: Store) -> None:
+    def one(agent: str) -> Episode:
+        return episode(agent, passed(False), said=SAID)
+
+    audit_id = put(any_store, [pair("p1", one("x"), one("y"))])
+    assert said(any_store, audit_id, Answer(review("p1"), "A", "unsure")) == ["new"]
+    assert len(checks(any_store)) == 2  # nothing was said that could be taken back
+    said(any_store, audit_id, Answer(review("p1", "bob"), "A", "no", "yes"))
+    assert said(any_store, audit_id, Answer(review("p1"), "A", "yes", "yes")) == ["correction"]
+    assert success_of(any_store, "x") == (1, "human")
+    assert said(any_store, audit_id, Answer(review("p1"), "A", "unsure")) == ["correction"]
+    assert success_of(any_store, "x") == (0, "human") and success_of(any_store, "y") == (1, "human")
+    before = checks(any_store)
+    assert said(any_store, audit_id, Answer(review("p1"), "A", "unsure")) == ["same"]
+    assert checks(any_store) == before
+    said(any_store, audit_id, Answer(review("p1", "bob"), "A", "unsure", "unsure"))
+    assert success_of(any_store, "x") == (0, "verifier") and success_of(any_store, "y") == (1, "human")
+    assert said(any_store, audit_id, Answer(review("p1"), "A", "yes")) == ["correction"]
+    assert success_of(any_store, "x") == (1, "human")
+    with any_store.read() as connection:
+        assert label_records.answer_to(connection, audit_id, review("p1")) == Answer(review("p1"), "A", "yes", "yes")
+        assert label_records.answer_to(connection, audit_id, review("p1", "bob")) == Answer(
+            review("p1", "bob"), "A", "unsure", "unsure"
+        )
+
+
+def test_what_was_said_last_of_an_episode_counts_in_whichever_pair_it_was_said(any_store: Store) -> None:
+    audit_id = put(any_store, three_agents())
+    one, other = Answer(review("p1"), "A", "yes"), Answer(review("p2"), "B", "no")
+    for answers, outcomes, success in (
+        ([one], ["new"], 1),
+        ([other], ["new"], 0),
+        ([one], ["correction"], 1),
+        ([one], ["same"], 1),
+        ([other._replace(success_a="unsure")], ["correction"], None),
+        ([one, other], ["same", "correction"], 0),
+        ([one, other], ["same", "same"], 0),
+    ):
+        assert said(any_store, audit_id, *answers) == outcomes
+        assert success_of(any_store, "x")[0] == success
 
 
 def test_a_correction_counts_whatever_the_clock_says(any_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     audit_id = put(any_store, three_agents())
     clock = utc_now()
     monkeypatch.setattr(label_records, "utc_now", lambda: clock)
-    said_in_turn: list[tuple[Preference, bool]] = [("A", True), ("B", False), ("A", True), ("tie", False)]
-    for pref, success in said_in_turn:
-        said(any_store, audit_id, Answer(review("p1"), pref, success))
+    said_in_turn: list[tuple[Preference, Done]] = [("A", "yes"), ("B", "no"), ("A", "unsure"), ("tie", "no")]
+    for pref, done in said_in_turn:
+        said(any_store, audit_id, Answer(review("p1"), pref, done))
         clock -= timedelta(hours=1)
         with any_store.read() as connection:
-            assert review_records.votes_of(connection, audit_id) == [Vote("p1", "ann", pref, True)]
+            assert review_records.votes_of(connection, audit_id) == [Vote("p1", "ann", pref)]
             (gold,) = connection.execute(text("SELECT gold_pref FROM pair_gold WHERE pair_id = 'p1'")).all()
             outcome = "SELECT success FROM trajectory_outcomes WHERE agent = 'x'"
-            assert gold == (pref,) and connection.scalar(text(outcome)) == success
+            assert gold == (pref,) and connection.scalar(text(outcome)) == {"yes": 1, "no": 0, "unsure": None}[done]
     with any_store.read() as connection:
         assert connection.scalar(text("SELECT COUNT(DISTINCT label_id) FROM gold_labels")) == 4
 
@@ -169,7 +217,23 @@ def test_an_imported_label_of_the_same_person_keeps_its_row(any_store: Store) ->
     assert said(any_store, audit_id, Answer(review("p1"), "A")) == ["same"]
     with any_store.write() as connection:
         assert set(ingest(connection, audit_id, "file", labelled).added.values()) == {0}
-        assert review_records.votes_of(connection, audit_id) == [Vote("p1", "ann", "A", True)]
+        assert review_records.votes_of(connection, audit_id) == [Vote("p1", "ann", "A")]
+
+
+def test_what_was_not_shown_is_given_to_nobody_but_what_was_labelled_meanwhile_stays(any_store: Store) -> None:
+    audit_id = put(any_store, three_agents())
+    mine, other = [review(one) for one in ("p1", "p2", "p3")], review("p1", "bob")
+    with any_store.write() as connection:
+        review_records.give_out(connection, audit_id, [*mine, other])
+    said(any_store, audit_id, Answer(mine[1], "A"))
+    with any_store.write() as connection:
+        review_records.take_back(connection, mine)
+        assert {*review_records.reviews_of(connection, audit_id)} == {mine[1], other}
+        review_records.take_back(connection, [])
+        assert {*review_records.holders_of(connection, [one.token for one in (*mine, other)]).items()} == {
+            (mine[1].token, Holder(audit_id, "ann")),
+            (other.token, Holder(audit_id, "bob")),
+        }
 
 
 def test_two_at_once_are_given_no_pair_twice(any_store: Store) -> None:

@@ -6,18 +6,20 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import pytest
-from sqlalchemy import Connection
+from sqlalchemy import Connection, text
 
 from builders import JUDGE, episode, label, messages, pair, passed, rewarded, verdict
 from misjudge_storage import correction_counts as corrections
+from misjudge_storage.checklist_counts import release_facts
 from misjudge_storage.correction_counts import Basis
 from misjudge_storage.engine import Store
 from misjudge_storage.ingest import ensure_audit, ingest
 from misjudge_storage.label_records import Answer, add_answers
+from misjudge_storage.reduced_episodes import EPISODES
 from misjudge_storage.review_records import Review, Stream, give_out
 from misjudge_storage.rows import judge_fingerprint
 from misjudge_storage.summary_records import reduce_audit
-from misjudge_storage.types import Check, GoldLabel, Preference, Record
+from misjudge_storage.types import Check, Done, GoldLabel, Preference, Record
 
 JUDGE_ID = judge_fingerprint(JUDGE)
 SAID = messages("hi", "done")
@@ -37,13 +39,19 @@ def put(connection: Connection, records: Sequence[Record]) -> str:
 
 
 def labelled(
-    connection: Connection, audit_id: str, n: int, stream: Stream, pref: Preference = "A", reviewer: str = "ann"
+    connection: Connection,
+    audit_id: str,
+    n: int,
+    stream: Stream,
+    pref: Preference = "A",
+    reviewer: str = "ann",
+    done: tuple[Done, Done] = ("yes", "no"),
 ) -> None:
-    """What a reviewer says of pair `pN`, and that A did the task and B did not."""
+    """What a reviewer says of pair `pN`, and whether A and B did the task."""
     token, weight = f"rev_{n}_{reviewer}", 2.0 if stream == "random" else None
     given = Review(token, f"p{n}", reviewer, stream, weight, "AB", datetime(2027, 1, 1, tzinfo=UTC))
     give_out(connection, audit_id, [given])
-    add_answers(connection, audit_id, reviewer, [Answer(given, pref, True, False)], "page")
+    add_answers(connection, audit_id, reviewer, [Answer(given, pref, *done)], "page")
 
 
 def pair_basis(connection: Connection, audit_id: str) -> Basis:
@@ -130,6 +138,24 @@ def test_episodes_count_as_a_sample_by_the_random_stream_too(any_store: Store) -
         assert corrections.episode_basis(connection, audit_id) == Basis(labelled=2, unlabelled=6, otherwise=2)
         everybody, *_ = corrections.checked_successes(connection, audit_id)
         assert everybody.cells.totals == (1, 0, 1, 0, 6, 0)
+
+
+def test_what_a_reviewer_took_back_is_no_label_in_any_count(any_store: Store) -> None:
+    model = passed(True, "model")
+    with any_store.write() as connection:
+        audit_id = put(connection, [judged(n, model, *([passed(False)] if n == 2 else [])) for n in range(4)])
+        for n in range(3):
+            labelled(connection, audit_id, n, "random")
+        assert corrections.episode_basis(connection, audit_id) == Basis(labelled=4, unlabelled=2, otherwise=2)
+        for n in (1, 2):
+            labelled(connection, audit_id, n, "random", done=("unsure", "unsure"))
+        assert corrections.episode_basis(connection, audit_id) == Basis(labelled=2, unlabelled=4, otherwise=2)
+        facts = release_facts(connection, audit_id)
+        assert (facts.pairs_by_people, facts.episodes_by_people) == (3, 2)
+        reduce_audit(connection, audit_id)
+        known = connection.execute(text(f"SELECT trajectory_id, success FROM {EPISODES} ORDER BY 1")).all()
+        viewed = connection.execute(text("SELECT trajectory_id, success FROM trajectory_outcomes ORDER BY 1")).all()
+        assert known == viewed and [success for _, success in known].count(None) == 4
 
 
 def test_imported_checks_of_people_count_only_where_none_was_drawn(any_store: Store) -> None:

@@ -35,6 +35,7 @@ VIEWS = {
     "pair_gold",
     "pairwise",
     "reduced_verdicts",
+    "standing_checks",
     "trajectory_costs",
     "trajectory_outcomes",
 }

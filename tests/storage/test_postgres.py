@@ -37,9 +37,9 @@ VIEWS = {
 
 
 @pytest.fixture
-def postgres(new_postgres: Callable[[], str]) -> Iterator[Store]:
+def postgres(postgres_store: Callable[[], str]) -> Iterator[Store]:
     """A fresh store on Postgres."""
-    opened = open_store(new_postgres())
+    opened = open_store(postgres_store())
     yield opened
     opened.close()
 

@@ -20,6 +20,7 @@ from misjudge_storage.run_records import create_run
 from misjudge_storage.summary_records import unscored_reasons
 from misjudge_storage.summary_values import Provenance, UnfinishedRun
 from misjudge_storage.types import RunState
+from misjudge_storage.unscored_verdicts import hold_unscored
 from run_builders import PlannedRun, planned_run, result
 
 IMPORTED = JUDGE.model_copy(update={"label": "elsewhere", "origin": "imported"})
@@ -115,8 +116,16 @@ def test_a_lost_run_has_ended_and_another_run_may_finish_its_plan(any_store: Sto
     assert ask(any_store, unfinished_runs, run) == []
 
 
-@pytest.mark.parametrize("count", [provenance, unscored_reasons])
-def test_that_an_unscored_question_was_asked_again_is_found_by_its_subject(store: Store, count: Any) -> None:
+def test_what_was_unscored_is_counted_once_by_all_that_ask_over_a_connection(any_store: Store) -> None:
+    run = planned_run(any_store, pairs=3)
+    put(any_store, result(run, 0, None, lost=True), result(run, 1, None), result(run, 2))
+    with any_store.read() as connection:
+        asked = [(provenance(connection, run.audit_id), unscored_reasons(connection, run.audit_id)) for _ in range(2)]
+    assert asked[0] == asked[1] == (ask(any_store, provenance, run), ask(any_store, unscored_reasons, run))
+    assert sum(asked[0][1][run.judge_id].values()) == 2
+
+
+def test_that_an_unscored_question_was_asked_again_is_found_by_its_subject(store: Store) -> None:
     run = planned_run(store, pairs=3)
     put(store, result(run, 0, None, lost=True))
     statements: list[str] = []
@@ -124,7 +133,7 @@ def test_that_an_unscored_question_was_asked_again_is_found_by_its_subject(store
         dbapi = connection.connection.dbapi_connection
         assert dbapi is not None
         dbapi.set_trace_callback(statements.append)
-        count(connection, run.audit_id)
+        hold_unscored(connection, run.audit_id)
         dbapi.set_trace_callback(None)
         plan = [step.detail for step in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statements[-1]}")]
     asked_again = plan[next(place for place, step in enumerate(plan) if "CORRELATED" in step) :]

@@ -8,7 +8,7 @@ from itertools import count, product
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from sqlalchemy import Connection, text
 
 from builders import episode, label, pair, passed, rewarded, verdict
@@ -81,6 +81,7 @@ def assert_reduced_as_the_views_say(store: Store, audit: str) -> None:
             assert same, f"{name} of {key} is {shown!r} where the views say {value!r}"
 
 
+@settings(max_examples=20)
 @given(audits())
 def test_a_reduced_audit_says_of_every_pair_and_judge_what_the_views_say(
     shared: Store, made: tuple[list[Record], list[GoldLabel]]

@@ -193,6 +193,12 @@ def test_bad_records_names_those_found_and_counts_the_rest() -> None:
     assert (error.problems, error.total) == (("line 2: a", "line 5: b"), 4)
 
 
+def test_bad_records_counts_those_that_a_joined_problem_is_about() -> None:
+    joined = ["lines 2, 3, 4 and 5 more: a"]
+    assert str(BadRecords("pairs.csv", joined, 9, 8)).endswith("5 more: a\n  and 1 more")
+    assert str(BadRecords("pairs.csv", joined, 8, 8)).endswith("5 more: a")
+
+
 def test_a_single_bad_record_is_not_called_records() -> None:
     assert "1 record cannot" in str(BadRecords("pairs.csv", ["line 2: a"], 1))
     assert "more" not in str(BadRecords("pairs.csv", ["line 2: a"], 1))
