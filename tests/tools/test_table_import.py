@@ -154,7 +154,7 @@ def test_any_other_value_is_unscored_and_no_label(table: Table, cell: str) -> No
 
 @pytest.mark.parametrize("name", ["t.csv", "t.jsonl"])
 def test_given_values_replace_the_common_ones(table: Table, name: str) -> None:
-    rows = [{"winner": 1, "gold": "2"}, {"winner": 2.0, "gold": " X "}, {"winner": "0", "gold": "A"}]
+    rows = [{"winner": 1, "gold": "2"}, {"winner": 2.0, "gold": " X "}, {"winner": "0", "gold": "model_a"}]
     records = table(rows, values=("1=A,2=B,0=tie", "gold:x=tie"), name=name)
     assert [record.verdicts[0].winner for record in records if isinstance(record, Record)] == ["A", "B", "tie"]
     assert [[label.pref for label in record.gold] for record in records if isinstance(record, Record)] == [
@@ -170,6 +170,8 @@ def test_given_values_replace_the_common_ones(table: Table, name: str) -> None:
         *(("order", cell, "AB") for cell in ("AB", "a = left", "A=left", "original")),
         *(("order", cell, "BA") for cell in ("ba", "A=right", "swapped")),
         *(("is_swapped", cell, "BA") for cell in ("1", "true", "Yes")),
+        *(("Flipped", cell, "BA") for cell in ("1", "TRUE", "yes")),
+        *(("reversed", cell, "AB") for cell in ("0", "false", "No")),
         *(("swapped", cell, "AB") for cell in ("0", "FALSE", "no")),
         ("order", "", None),
     ],

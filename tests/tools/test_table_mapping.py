@@ -10,6 +10,8 @@ from misjudge_storage.errors import InvalidInput
 from misjudge_tools.interchange.files import Row
 from misjudge_tools.interchange.table import TableMapping, guess_mapping, parse_mapping
 
+OWN = {"a": "A", "b": "B", "tie": "tie"}
+
 
 def given(*options: str, values: tuple[str, ...] = (), per_response: bool = False) -> TableMapping:
     return parse_mapping(options, values, per_response)
@@ -40,17 +42,41 @@ def test_options_may_be_joined_by_commas_or_repeated() -> None:
 
 def test_values_apply_to_all_verdict_columns_or_to_the_scope_before_the_colon() -> None:
     mapping = given("winner=gpt+llama,gold=human", values=("1=A,2=B,0=tie", "winner:x=A,y=B", "llama:A=B=tie"))
-    assert mapping.meanings("gold", "human") == {"1": "A", "2": "B", "0": "tie"}
-    assert mapping.meanings("winner", "gpt") == {"x": "A", "y": "B"}
-    assert mapping.meanings("winner", "llama") == {"a=b": "tie"}
+    assert mapping.meanings("gold", "human") == {"1": "A", "2": "B", "0": "tie", **OWN}
+    assert mapping.meanings("winner", "gpt") == {"x": "A", "y": "B", **OWN}
+    assert mapping.meanings("winner", "llama") == {"a=b": "tie", **OWN}
     assert given().meanings("winner", "gpt") is None
 
 
 def test_a_scope_holds_until_the_next_one_and_a_leading_colon_escapes_one() -> None:
     mapping = given(values=("winner:1=a,2=B,gold:x=B,:a:b=TIE",))
-    assert mapping.meanings("winner", "w") == {"1": "A", "2": "B"}
-    assert mapping.meanings("gold", "g") == {"x": "B"}
-    assert mapping.meanings("", "") == {"a:b": "tie"}
+    assert mapping.meanings("winner", "w") == {"1": "A", "2": "B", **OWN}
+    assert mapping.meanings("gold", "g") == {"x": "B", **OWN}
+    assert mapping.meanings("", "") == {"a:b": "tie", **OWN}
+
+
+@pytest.mark.parametrize(
+    ("values", "meanings"),
+    [
+        ("x=A,y=B", {"x": "A", "y": "B", **OWN}),
+        ("x=A,tie=none", {"x": "A", "a": "A", "b": "B", "tie": None}),
+        ("A=B", {"a": "B", "tie": "tie"}),
+        ("A=B,B=A", {"a": "B", "b": "A", "tie": "tie"}),
+        ("A=A", {"a": "A", "b": "B", "tie": "tie"}),
+        ("n/a=none,err=none", {"n/a": None, "err": None}),
+    ],
+)
+def test_a_b_and_tie_mean_themselves_unless_a_letter_is_given_another_meaning(
+    values: str, meanings: dict[str, str | None]
+) -> None:
+    assert given(values=(values,)).meanings("winner", "w") == meanings
+
+
+def test_values_of_the_order_are_ab_and_ba_and_keep_out_of_the_verdicts() -> None:
+    mapping = given(values=("x=A,order:yes=BA,No =AB",))
+    assert dict(mapping.orders) == {"yes": "BA", "no": "AB"}
+    assert mapping.meanings("winner", "w") == {"x": "A", **OWN}
+    assert given(values=("yes=BA",)).orders == (("yes", "BA"),)
 
 
 @pytest.mark.parametrize(
@@ -61,10 +87,13 @@ def test_a_scope_holds_until_the_next_one_and_a_leading_colon_escapes_one() -> N
         (("zzz=w",), (), "knows no role 'zzz'. The roles are: prompt, a, b"),
         (("a=x", "a=y"), (), "names the role a twice"),
         (("gold=x+x",), (), "names a column twice for gold"),
-        ((), ("1",), "--values takes value=A, value=B or value=tie"),
+        ((), ("1",), "--values takes value=A, value=B, value=tie or value=none"),
         ((), ("1=C",), "--values takes value=A"),
         ((), ("=A",), "--values takes value=A"),
         ((), ("1=A,1.0=B",), "--values gives one value two meanings"),
+        ((), ("1=AB,1.0=BA",), "--values gives one value two meanings"),
+        ((), ("order:1=A",), "--values takes value=A"),
+        ((), ("winner:1=AB",), "of the order shown AB or BA"),
     ],
 )
 def test_an_option_that_cannot_be_read_says_its_form(

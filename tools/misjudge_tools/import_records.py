@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,23 +27,19 @@ from misjudge_tools.interchange.judge_logs import read_judge_logs
 from misjudge_tools.interchange.judgebench import read_judgebench
 from misjudge_tools.interchange.llmbar import read_llmbar
 from misjudge_tools.interchange.pairs import read_pairs
-from misjudge_tools.interchange.replay import read_replay
+from misjudge_tools.interchange.replay import PICKED_ONLY, read_replay
 from misjudge_tools.interchange.rubricbench import read_rubricbench
+from misjudge_tools.interchange.sieve import Sieve
 from misjudge_tools.interchange.simulatorarena import read_simulatorarena
 from misjudge_tools.interchange.table import preview_table, read_table
 from misjudge_tools.interchange.table_mapping import TableMapping, parse_mapping
 from misjudge_tools.interchange.tau_bench import read_tau_bench
 from misjudge_tools.interchange.trajectories import read_trajectories
+from misjudge_tools.interchange.verdict_words import VerdictWords
 from misjudge_tools.requests import Format, ImportRequest
 from misjudge_tools.results import FileReport, ImportResult
-from misjudge_tools.rubrics.rules import cites_response
 
 Reader = Callable[[Path], Iterator[Record | BadRecord]]
-
-NAMED = 10
-"""Problems that an error or report spells out."""
-RECORDED = 1_000
-"""Problems that are kept with an import of the other records."""
 
 OPTIONS: dict[Format, frozenset[str]] = {
     "table": frozenset({"map", "values", "per_response", "dry_run", "scale", "score_range"}),
@@ -75,14 +72,16 @@ async def import_records(request: ImportRequest, deps: Deps) -> ImportResult:
     return await asyncio.to_thread(_import, request, paths, deps)
 
 
-def reader_of(request: ImportRequest) -> Reader:
-    """The reader of the request's format with its options. Raises InvalidInput for unusable ones."""
+def reader_of(request: ImportRequest, words: VerdictWords) -> Reader:
+    """The reader of the request's format with its options; that of tables counts `words`. Raises InvalidInput for
+    unusable options.
+    """
     scales: dict[str, Any] = {"scale": request.scale, "score_range": request.score_range}
     given = {name: value for name, value in scales.items() if value is not None}
     match request.format:
         case "table":
             mapping = _mapping(request)
-            return lambda path: read_table(path, mapping)
+            return lambda path: read_table(path, mapping, words)
         case "pairs":
             return partial(read_pairs, gap_source=request.gap_source, **given)
         case "replay":
@@ -145,38 +144,51 @@ def _mapping(request: ImportRequest) -> TableMapping:
 
 
 def _preview(request: ImportRequest, paths: list[Path]) -> ImportResult:
+    """How the files would be read, all of them to their ends, and the sentences with which the import would refuse."""
     mapping = _mapping(request)
     previews = {str(path): preview_table(path, mapping).model_dump() for path in paths}
+    files: list[FileReport] = []
+    refused: list[str] = []
+    for path in paths:
+        sieve = _sieve(request, path)
+        try:
+            deque(sieve, maxlen=0)
+            _refuse_unusable(request, path, sieve)
+        except InvalidInput as error:
+            refused.append(str(error))
+        else:
+            files.append(_report(request, path, sieve, {}))
     return ImportResult(
         audit=request.audit,
         format=request.format,
+        files=tuple(files),
         preview=previews,
-        next="import again without dry_run, with map=… where the guess is wrong",
+        refused="\n".join(refused) or None,
+        next="dry_run again with other map=… or values=…"
+        if refused
+        else "import again without dry_run, with map=… where the guess is wrong",
     )
 
 
 def _import(request: ImportRequest, paths: list[Path], deps: Deps) -> ImportResult:
-    read = reader_of(request)
+    reader_of(request, VerdictWords())
     with deps.store.write() as connection:
         audit_id = ensure_audit(connection, request.audit)
-        files = tuple(_import_file(connection, audit_id, request, path, read) for path in paths)
+        files = tuple(_import_file(connection, audit_id, request, path) for path in paths)
     return ImportResult(
         audit=request.audit, format=request.format, files=files, next=f"summarize_audit(audit='{request.audit}')"
     )
 
 
-def _import_file(connection: Connection, audit_id: str, request: ImportRequest, path: Path, read: Reader) -> FileReport:
-    sieve = _Sieve(read(path), keep_going=request.skip_bad)
+def _sieve(request: ImportRequest, path: Path) -> Sieve:
+    words = VerdictWords()
+    return Sieve(reader_of(request, words)(path), words, keep_going=request.skip_bad)
+
+
+def _import_file(connection: Connection, audit_id: str, request: ImportRequest, path: Path) -> FileReport:
+    sieve = _sieve(request, path)
     stored = ingest(connection, audit_id, path.stem, sieve)
-    if sieve.bad and not request.skip_bad:
-        raise BadRecords(path.name, sieve.problems[:NAMED], sieve.bad)
-    if request.format == "table" and 0 < sieve.verdicts == sieve.unscored:
-        raise InvalidInput(
-            f"None of the {sieve.verdicts} verdicts in {path.name} means A, B or tie, so nothing was imported. Say "
-            "what the cells mean with --values, such as --values 1=A,2=B,0=tie, or map another column as winner."
-        )
-    if sieve.good == 0:
-        raise InvalidInput(f"{path.name} holds no record that can be read as {request.format}; nothing was imported.")
+    _refuse_unusable(request, path, sieve)
     options = request.model_dump(exclude={"audit", "paths"})
     row: dict[str, Any] = {
         "import_id": digest("imp", [audit_id, options, path.name, _fingerprint(path)]),
@@ -189,57 +201,48 @@ def _import_file(connection: Connection, audit_id: str, request: ImportRequest, 
         "created_at": utc_now(),
     }
     insert_new(connection, Import, [row])
+    return _report(request, path, sieve, stored.added)
+
+
+def _refuse_unusable(request: ImportRequest, path: Path, sieve: Sieve) -> None:
+    """Raises BadRecords or InvalidInput for a file, read to its end, of which nothing is imported."""
+    if sieve.bad and not request.skip_bad:
+        raise BadRecords(path.name, sieve.complaints(), sieve.bad, sieve.named)
+    if unclear := sieve.words.refusal(path.name):
+        raise InvalidInput(unclear)
+    if request.format == "table" and 0 < sieve.verdicts == sieve.unscored:
+        raise InvalidInput(
+            f"None of the {sieve.verdicts} verdicts in {path.name} names a side or a tie, so nothing was imported. "
+            "Map another column as winner, or the scores as score_a and score_b."
+        )
+    if sieve.good == 0:
+        raise InvalidInput(f"{path.name} holds no record that can be read as {request.format}; nothing was imported.")
+
+
+def _report(request: ImportRequest, path: Path, sieve: Sieve, added: dict[str, int]) -> FileReport:
     return FileReport(
         source=path.name,
         records=sieve.good,
-        added=stored.added,
+        added=added,
         unscored=sieve.unscored,
         left_out=sieve.bad,
-        problems=tuple(sieve.problems[:NAMED]),
-        warnings=_rubric_warnings(sieve) if request.format == "rubricbench" else (),
+        problems=sieve.complaints(),
+        warnings=tuple(_warnings(request, sieve)),
     )
 
 
-def _rubric_warnings(sieve: _Sieve) -> tuple[str, ...]:
-    """What must be known of the gold rules that were read."""
-    told = (
-        (sieve.without_rules, f"of {sieve.good} rows have no gold rules: there is nothing to match there"),
-        (sieve.citing, "of the gold rules cite response A or B: labels change places, so no judge is shown these"),
-    )
-    return tuple(f"{number} {what}" for number, what in told if number)
-
-
-class _Sieve:
-    """Passes good records on and keeps count: of the bad ones, of verdicts that mean nothing, and of gold rules.
-
-    Without `keep_going` the first bad record ends what is passed on, since nothing will be stored; the rest is
-    still read, so that the error can name more than one.
-    """
-
-    def __init__(self, records: Iterable[Record | BadRecord], *, keep_going: bool) -> None:
-        self.good = 0
-        self.bad = 0
-        self.verdicts = 0
-        self.unscored = 0
-        self.without_rules = 0
-        self.citing = 0
-        self.problems: list[str] = []
-        self._records = records
-        self._keep_going = keep_going
-
-    def __iter__(self) -> Iterator[Record]:
-        for record in self._records:
-            if isinstance(record, BadRecord):
-                self.bad += 1
-                if len(self.problems) < RECORDED:
-                    self.problems.append(f"line {record.line}: {record.problem}")
-            elif self._keep_going or not self.bad:
-                self.good += 1
-                self.verdicts += len(record.verdicts)
-                self.unscored += sum(verdict.status == "unscored" for verdict in record.verdicts)
-                self.without_rules += not record.rubric
-                self.citing += sum(cites_response(rule.text) for rule in record.rubric)
-                yield record
+def _warnings(request: ImportRequest, sieve: Sieve) -> Iterator[str]:
+    """What must be known of the records that were read."""
+    if unclear := sieve.words.not_understood():
+        yield unclear
+    if request.format == "replay" and sieve.of_episodes:
+        yield PICKED_ONLY
+    if request.format == "rubricbench" and sieve.without_rules:
+        yield f"{sieve.without_rules} of {sieve.good} rows have no gold rules: there is nothing to match there"
+    if request.format == "rubricbench" and sieve.citing:
+        yield (
+            f"{sieve.citing} of the gold rules cite response A or B: labels change places, so no judge is shown these"
+        )
 
 
 def _fingerprint(path: Path) -> str:

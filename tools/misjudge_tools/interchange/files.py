@@ -20,7 +20,7 @@ from pydantic import ValidationError
 
 from misjudge_storage.errors import InvalidInput
 from misjudge_storage.types import BadRecord, RecordError
-from misjudge_tools.exporting.spreadsheets import unguarded
+from misjudge_tools.interchange.formula_guard import unguarded
 from misjudge_tools.interchange.json_records import (
     MAX_RECORD_CHARS,
     TOO_DEEP,

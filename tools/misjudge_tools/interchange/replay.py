@@ -42,6 +42,10 @@ from misjudge_tools.interchange.made_up import Part, episode_part, made_up_parts
 from misjudge_tools.interchange.pair_verdict import ORDERS, UNSCORED_REASONS, judge_label
 from misjudge_tools.interchange.scales import bounds, read_scale
 
+PICKED_ONLY = (
+    "task_success and user_sat are those of the picked sides: the success of agents, and satisfaction against success, "
+    "will be of picked sides and not of all. A file of the format pairs (export audit_pairs) tells both sides."
+)
 _CHOICES: dict[str, Preference] = {"A": "A", "B": "B", "tie": "tie", "left": "A", "right": "B"}
 _OTHER: dict[Preference, Preference] = {"A": "B", "B": "A", "tie": "tie"}
 

@@ -18,11 +18,11 @@ A response that holds a list of chat messages stays the text that it is. `input_
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from misjudge_storage.errors import InvalidInput
 from misjudge_storage.types import (
@@ -59,6 +59,7 @@ from misjudge_tools.interchange.table_layout import (
     verdict_cell,
 )
 from misjudge_tools.interchange.table_mapping import TableMapping, parse_mapping
+from misjudge_tools.interchange.verdict_words import VerdictWords
 
 __all__ = ["TableMapping", "TablePreview", "guess_mapping", "parse_mapping", "preview_table", "read_table"]
 
@@ -98,14 +99,16 @@ class _Peek(NamedTuple):
     rows: tuple[Row, ...]
 
 
-def read_table(path: Path, mapping: TableMapping) -> Iterator[Record | BadRecord]:
-    """Records of the table. What `mapping` leaves open is guessed from the header. Raises InvalidInput."""
+def read_table(path: Path, mapping: TableMapping, words: VerdictWords | None = None) -> Iterator[Record | BadRecord]:
+    """Records of the table. What `mapping` leaves open is guessed from the header; `words` counts what its verdict
+    columns say as rows are read. Raises InvalidInput.
+    """
     header, rows = _peek(path)
     complete = guess_mapping(header, rows, mapping)
     if complete.per_response:
         yield from read_responses(path, complete)
     else:
-        yield from parse_rows(read_rows(path), partial(_pair_record, layout_of(complete)))
+        yield from parse_rows(read_rows(path), partial(_counted, layout_of(complete), words or VerdictWords()))
 
 
 def preview_table(path: Path, mapping: TableMapping) -> TablePreview:
@@ -151,26 +154,32 @@ def _preview_cell(layout: Layout, row: Row, role: str, column: str) -> PreviewCe
     reading: str | None = None
     if role in {"winner", "gold"}:
         reading = verdict_cell(layout, row, column)
-    elif role in _READINGS:
+    elif role in {"order", "time"}:
         try:
-            reading = _READINGS[role](column, row.fields.get(column))
+            reading = _reading(layout, row, role, column)
         except RecordError:
             reading = None
     return PreviewCell(role, column, shown[:_SHOWN_CHARS], reading)
 
 
-def _told_time(column: str, value: Any) -> str | None:
+def _reading(layout: Layout, row: Row, role: str, column: str) -> str | None:
+    value = row.fields.get(column)
+    if role == "order":
+        return order_shown(column, value, layout.orders)
     read = moment(column, value)
     return None if read is None else read.isoformat(timespec="seconds")
 
 
-_READINGS: Mapping[str, Callable[[str, Any], str | None]] = {"order": order_shown, "time": _told_time}
+def _counted(layout: Layout, words: VerdictWords, row: Row) -> Record:
+    record = _pair_record(layout, row)
+    words.add(layout, row)
+    return record
 
 
 def _pair_record(layout: Layout, row: Row) -> Record:
     task = task_of(layout, row)
     trial = whole(*cell(layout, row, "trial"))
-    order = order_shown(*cell(layout, row, "order"))
+    order = order_shown(*cell(layout, row, "order"), layout.orders)
     sides = (_episode(layout, row, task, trial, "A"), _episode(layout, row, task, trial, "B"))
     _refuse_same(sides[0].trajectory, sides[1].trajectory)
     return Record(

@@ -45,6 +45,8 @@ _ORDERS: Mapping[str, Order] = {
     **dict.fromkeys(("ab", "a=left", "original", "normal", "unswapped", "not swapped", "a first"), "AB"),
     **dict.fromkeys(("ba", "a=right", "b=left", "swapped", "reversed", "b first"), "BA"),
 }
+_TURNED = re.compile("swap|revers|flip|invert|switch|turned", re.IGNORECASE)
+"""In a column of such a name yes means that side B was shown first."""
 _YES = frozenset(
     {"true", "yes", "y", "1", "correct", "pass", "passed", "success", "right", "是", "对", "正确", "成功", "通过"}
 )
@@ -67,10 +69,12 @@ def folded(value: Any) -> str:
     return whole[1] if whole else text
 
 
-def preference(value: Any, meanings: Mapping[str, Preference] | None) -> Preference | None:
-    """The side a verdict names, by `meanings` (of folded values) or by COMMON_VALUES; None where it names none."""
+def preference(value: Any, meanings: Mapping[str, Preference | None] | None) -> Preference | None:
+    """The side a verdict names, by `meanings` (of folded values), or by COMMON_VALUES where these name no side; None
+    where it names none.
+    """
     text = folded(value)
-    if meanings is not None:
+    if meanings is not None and (text in meanings or any(meanings.values())):
         return meanings.get(text)
     bare = text[2:-2].strip() if text.startswith("[[") and text.endswith("]]") and text != "[[c]]" else text
     return COMMON_VALUES.get(re.sub(r"[\s_-]+", " ", bare))
@@ -139,16 +143,19 @@ def moment(column: str, value: Any) -> datetime | None:
     return read
 
 
-def order_shown(column: str, value: Any) -> Order | None:
-    """AB or BA, None for an empty cell. In a column named after swapping, true means BA. Raises RecordError."""
-    text = re.sub(r"\s*=\s*", "=", folded(value))
+def order_shown(column: str, value: Any, given: Mapping[str, Order]) -> Order | None:
+    """AB or BA, by `given` (of folded values) or the usual words; None for an empty cell. In a column named after
+    swapping, true means BA. Raises RecordError.
+    """
+    text = folded(value)
     if not text:
         return None
-    if text in _ORDERS:
-        return _ORDERS[text]
-    if re.search("swap|revers", column, re.IGNORECASE) and text in _YES | _NO:
-        return "BA" if text in _YES else "AB"
+    known = given.get(text) or _ORDERS.get(re.sub(r"\s*=\s*", "=", text))
+    if known is None and _TURNED.search(column) and text in _YES | _NO:
+        known = "BA" if text in _YES else "AB"
+    if known is not None:
+        return known
     raise RecordError(
-        f"column {column!r} must hold AB or BA (BA: side B was shown first), original or swapped; "
-        "true and false are read in a column named 'swapped'"
+        f"column {column!r} must hold AB or BA (BA: side B was shown first), original or swapped, or nothing; say what "
+        "other words mean with --values, as in --values order:yes=BA,no=AB"
     )

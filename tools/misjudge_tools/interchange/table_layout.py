@@ -8,10 +8,10 @@ from itertools import takewhile
 from typing import Any, NamedTuple
 
 from misjudge_storage.hashing import digest
-from misjudge_storage.types import Check, Form, Judge, Message, Preference, RecordError, Scale, Task
+from misjudge_storage.types import Check, Form, Judge, Message, Order, Preference, RecordError, Scale, Task
 from misjudge_tools.interchange.files import Row
 from misjudge_tools.interchange.scales import bounds
-from misjudge_tools.interchange.table_cells import cell_text, number, preference, yes_or_no
+from misjudge_tools.interchange.table_cells import cell_text, folded, number, preference, yes_or_no
 from misjudge_tools.interchange.table_mapping import TableMapping
 
 OPEN = Scale()
@@ -25,12 +25,13 @@ class Cell(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """A mapping, unfolded once for all rows: columns by role, meanings by verdict column (None: common ones), and the
-    scale of scores.
+    """A mapping, unfolded once for all rows: columns by role, meanings by verdict column (None: common ones), those of
+    orders beside the usual words, and the scale of scores.
     """
 
     columns: Mapping[str, tuple[str, ...]]
-    meanings: Mapping[str, Mapping[str, Preference] | None]
+    meanings: Mapping[str, Mapping[str, Preference | None] | None]
+    orders: Mapping[str, Order]
     scale: Scale
 
 
@@ -38,7 +39,8 @@ def layout_of(mapping: TableMapping) -> Layout:
     """The layout of a complete mapping."""
     columns = {entry.role: entry.names for entry in mapping.columns}
     verdicts = {name: role for role in ("winner", "gold") for name in columns.get(role, ())}
-    return Layout(columns, {name: mapping.meanings(role, name) for name, role in verdicts.items()}, mapping.scale)
+    meanings = {name: mapping.meanings(role, name) for name, role in verdicts.items()}
+    return Layout(columns, meanings, dict(mapping.orders), mapping.scale)
 
 
 def cell(layout: Layout, row: Row, role: str) -> Cell:
@@ -60,6 +62,13 @@ def name(layout: Layout, row: Row, role: str) -> str | None:
 def verdict_cell(layout: Layout, row: Row, column: str) -> Preference | None:
     """The side that a verdict column names in this row, None where it names none."""
     return preference(row.fields.get(column), layout.meanings[column])
+
+
+def is_understood(layout: Layout, row: Row, column: str) -> bool:
+    """Whether a verdict cell names a side, or is known to name none."""
+    meanings = layout.meanings[column]
+    declared = meanings is not None and folded(row.fields.get(column)) in meanings
+    return declared or verdict_cell(layout, row, column) is not None
 
 
 def score_cell(layout: Layout, row: Row, role: str) -> float | None:

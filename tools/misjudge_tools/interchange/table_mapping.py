@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import NamedTuple
 
 from misjudge_storage.errors import InvalidInput
-from misjudge_storage.types import Preference, Scale, Value
+from misjudge_storage.types import Order, Preference, Scale, Value
 from misjudge_tools.interchange.scales import read_range, read_scale
 from misjudge_tools.interchange.table_cells import folded
 
@@ -32,9 +32,12 @@ _ENOUGH = (
     *(("winner",), ("gold",), ("a", "b"), ("score_a", "score_b")),
     *(("reward_a", "reward_b"), ("success_a", "success_b")),
 )
-_PREFERENCES: Mapping[str, Preference] = {"a": "A", "b": "B", "tie": "tie"}
+_CANONICAL: Mapping[str, Preference] = {"a": "A", "b": "B", "tie": "tie"}
+_PREFERENCES: Mapping[str, Preference | None] = {**_CANONICAL, "none": None}
+_ORDERS: Mapping[str, Order] = {"ab": "AB", "ba": "BA"}
 _VALUES_FORM = (
-    "--values takes value=A, value=B or value=tie, as in --values 1=A,2=B,0=tie or --values winner:model_a=A,model_b=B."
+    "--values takes value=A, value=B, value=tie or value=none (no verdict), as in --values 1=A,2=B,0=tie or --values "
+    "winner:model_a=A,model_b=B; of the order shown AB or BA, as in --values order:yes=BA,no=AB."
 )
 
 
@@ -46,10 +49,17 @@ class RoleColumns(NamedTuple):
 
 
 class Meaning(NamedTuple):
-    """What one value (folded) of a verdict column stands for."""
+    """What one value (folded) of a verdict column stands for; None: for no verdict."""
 
     value: str
-    pref: Preference
+    pref: Preference | None
+
+
+class OrderMeaning(NamedTuple):
+    """Which order one value (folded) of the order column stands for."""
+
+    value: str
+    order: Order
 
 
 class ValueMap(NamedTuple):
@@ -64,6 +74,7 @@ class TableMapping(Value):
 
     columns: tuple[RoleColumns, ...] = ()
     values: tuple[ValueMap, ...] = ()
+    orders: tuple[OrderMeaning, ...] = ()
     per_response: bool = False
     scale: Scale = Scale()
 
@@ -71,13 +82,28 @@ class TableMapping(Value):
         """The columns of a role, empty where it has none."""
         return next((entry.names for entry in self.columns if entry.role == role), ())
 
-    def meanings(self, role: str, column: str) -> dict[str, Preference] | None:
-        """Meanings given for a verdict column, the narrowest scope first; None: the common ones apply."""
+    def meanings(self, role: str, column: str) -> dict[str, Preference | None] | None:
+        """Meanings given for a verdict column, the narrowest scope first, and what else says A, B or tie itself; None:
+        the common ones apply.
+        """
         for scope in (column, role, ""):
             found = [meaning for entry in self.values if entry.scope == scope for meaning in entry.meanings]
             if found:
-                return dict(found)
+                return _with_canonical(dict(found))
         return None
+
+
+def _with_canonical(given: dict[str, Preference | None]) -> dict[str, Preference | None]:
+    """A, B and tie mean themselves, too; A and B only where neither letter was given another meaning. Where only words
+    for no verdict are given, all common ones stay.
+    """
+    if not any(given.values()):
+        return given
+    renamed = any(given.get(letter, side) != side for letter, side in _CANONICAL.items() if side != "tie")
+    own: dict[str, Preference | None] = {
+        word: pref for word, pref in _CANONICAL.items() if pref == "tie" or not renamed
+    }
+    return {**own, **given}
 
 
 def parse_mapping(
@@ -87,8 +113,8 @@ def parse_mapping(
     scale: str | None = None,
     score_range: str | None = None,
 ) -> TableMapping:
-    """Read `--map role=column,…` and `--values [scope:]value=A|B|tie,…`, each repeatable, and the scale of scores:
-    `--scale` of responses, `--score-range` of pairs.
+    """Read `--map role=column,…` and `--values [scope:]value=A|B|tie|none,…` (or `order:value=AB|BA`), each repeatable,
+    and the scale of scores: `--scale` of responses, `--score-range` of pairs.
 
     `winner`, `gold` and `score` take several columns joined by "+"; `role=` leaves a role without a column.
     A comma in a column name is kept where no `role=` follows it. Raises InvalidInput.
@@ -98,9 +124,11 @@ def parse_mapping(
     twice = next((role for role, n in Counter(entry.role for entry in columns).items() if n > 1), None)
     if twice is not None:
         raise InvalidInput(f"--map names the role {twice} twice. Join several columns with +, as in gold=ann1+ann2.")
+    written = [item for option in values_options for item in _written(option)]
     return TableMapping(
         columns=tuple(columns),
-        values=_value_maps(values_options),
+        values=_value_maps(written),
+        orders=_order_meanings(written),
         per_response=per_response,
         scale=_scale(per_response, scale, score_range),
     )
@@ -143,21 +171,49 @@ def _role_columns(item: str, roles: Sequence[str]) -> RoleColumns:
     return RoleColumns(role, tuple(name for name in columns if name))
 
 
-def _value_maps(options: Sequence[str]) -> tuple[ValueMap, ...]:
-    """Meanings by scope; a scope holds for the items behind it in the same option."""
-    scopes: dict[str, dict[str, Preference]] = {}
-    for option in options:
-        scope = ""
-        for item in _items(option):
-            left, _, right = item.rpartition("=")
-            before, colon, after = left.partition(":")
-            scope, value = (before.strip(), after) if colon else (scope, left)
-            pref = _PREFERENCES.get(right.strip().casefold())
-            if not value.strip() or pref is None:
-                raise InvalidInput(_VALUES_FORM)
-            if scopes.setdefault(scope, {}).setdefault(folded(value), pref) != pref:
-                raise InvalidInput("--values gives one value two meanings. Let each value stand for A, B or tie.")
+class _Written(NamedTuple):
+    """One item of `--values`: the scope that holds for it, the value (folded) and what it stands for (folded)."""
+
+    scope: str
+    value: str
+    meant: str
+
+
+def _written(option: str) -> Iterator[_Written]:
+    """A scope holds for the items behind it in the same option."""
+    scope = ""
+    for item in _items(option):
+        left, _, right = item.rpartition("=")
+        before, colon, after = left.partition(":")
+        scope, value = (before.strip(), after) if colon else (scope, left)
+        if not value.strip():
+            raise InvalidInput(_VALUES_FORM)
+        yield _Written(scope, folded(value), right.strip().casefold())
+
+
+def _value_maps(written: Sequence[_Written]) -> tuple[ValueMap, ...]:
+    scopes: dict[str, dict[str, Preference | None]] = {}
+    for scope, value, meant in written:
+        if meant in _ORDERS:
+            continue
+        if meant not in _PREFERENCES or scope == "order":
+            raise InvalidInput(_VALUES_FORM)
+        pref = _PREFERENCES[meant]
+        if scopes.setdefault(scope, {}).setdefault(value, pref) != pref:
+            raise InvalidInput("--values gives one value two meanings. Let each value stand for A, B, tie or none.")
     return tuple(ValueMap(scope, tuple(Meaning(*item) for item in found.items())) for scope, found in scopes.items())
+
+
+def _order_meanings(written: Sequence[_Written]) -> tuple[OrderMeaning, ...]:
+    found: dict[str, Order] = {}
+    for scope, value, meant in written:
+        if meant not in _ORDERS:
+            continue
+        if scope not in {"", "order"}:
+            raise InvalidInput(_VALUES_FORM)
+        if found.setdefault(value, _ORDERS[meant]) != _ORDERS[meant]:
+            raise InvalidInput("--values gives one value two meanings. Let each value stand for AB or BA.")
+    return tuple(OrderMeaning(*item) for item in found.items())
 
 
 def check_mapping(header: Sequence[str], mapping: TableMapping) -> None:
