@@ -17,21 +17,24 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from sqlalchemy import event
 
 from builders import episode, lone, messages, pair, passed, rewarded, satisfied, verdict
 from generated import audits, fresh
 from misjudge_storage.engine import Store
 from misjudge_storage.errors import InvalidInput, NotFound
-from misjudge_storage.types import Judge, Log, Record, Scale
+from misjudge_storage.types import Judge, Log, Message, Record, Scale
 from misjudge_tools.deps import Deps
 from misjudge_tools.episodes.settings import EpisodeSettings
-from misjudge_tools.export_records import export_records
+from misjudge_tools.export_records import SUFFIXES, export_records
+from misjudge_tools.exporting import parquet_files
 from misjudge_tools.exporting.gauge_replay import file_names
 from misjudge_tools.exporting.json_lines import write_jsonl
-from misjudge_tools.exporting.spreadsheets import guarded, unguarded, write_csv
-from misjudge_tools.file_requests import ExportRequest
+from misjudge_tools.exporting.spreadsheets import write_csv
+from misjudge_tools.file_requests import ExportFormat, ExportRequest
 from misjudge_tools.gateway.pool import Gateways
 from misjudge_tools.import_records import import_records
+from misjudge_tools.interchange.formula_guard import guarded, unguarded
 from misjudge_tools.requests import ImportRequest
 from misjudge_tools.results import ExportResult
 from misjudge_tools.runs.sessions import session_opener
@@ -261,6 +264,56 @@ def test_parquet_holds_both_tables_with_their_types() -> None:
     assert "=cmd|' /C calc'!A0p" in pairs["pair_id"].to_pylist(), "nothing is guarded where nothing is calculated"
     assert found["raw_output"][0].as_py() == LOGS[0].raw_output
     assert found["simulated"].to_pylist() == [False]
+
+
+@pytest.mark.parametrize(
+    ("rows_", "bytes_", "groups"),
+    [(65_536, 32_000_000, [450]), (400, 32_000_000, [400, 50]), (65_536, 1, [200, 200, 50])],
+)
+def test_row_groups_are_as_large_as_memory_allows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows_: int, bytes_: int, groups: list[int]
+) -> None:
+    monkeypatch.setattr(parquet_files, "GROUP_ROWS", rows_)
+    monkeypatch.setattr(parquet_files, "GROUP_BYTES", bytes_)
+    numbers = ({"n": number, "text": "x"} for number in range(450))
+    assert parquet_files.write_parquet(tmp_path / "t.parquet", {"n": "whole", "text": "text"}, numbers) == 450
+    with pq.ParquetFile(tmp_path / "t.parquet") as file:
+        assert [file.metadata.row_group(n).num_rows for n in range(file.metadata.num_row_groups)] == groups
+        assert file.read()["n"].to_pylist() == list(range(450))
+
+
+def test_an_empty_table_has_its_columns(tmp_path: Path) -> None:
+    def nothing() -> Generator[dict[str, Any], None, None]:
+        yield from ()
+
+    assert parquet_files.write_parquet(tmp_path / "t.parquet", {"n": "whole"}, nothing()) == 0
+    assert pq.read_table(tmp_path / "t.parquet").column_names == ["n"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "reduces"),
+    [
+        *(("audit_pairs", False), ("judge_logs", False), ("gauge_runs", False), ("parquet", False), ("kto", False)),
+        *(("gauge_replay", True), ("sarif", True), ("dpo", True)),
+    ],
+)
+def test_only_formats_that_state_numbers_of_a_summary_reduce_the_audit(kind: ExportFormat, reduces: bool) -> None:
+    with fresh() as (store, folder):
+        said = [Message(role="user", content="Hi"), Message(role="assistant", content="Yes")]
+        others = [said[0], Message(role="assistant", content="No")]
+        stored(
+            store,
+            [pair("p", episode("x", passed(True), said=(*said,)), episode("y", passed(False), said=(*others,)))],
+            "first",
+        )
+        out = folder / ("out" + "".join(SUFFIXES[kind][:1]))
+        opened_: list[object] = []
+        asked: list[str] = []
+        event.listen(store.engine, "checkout", lambda *given: opened_.append(given))
+        event.listen(store.engine, "before_cursor_execute", lambda *given: asked.append(given[2]))
+        export(store, out, kind)
+    assert any("CREATE TEMPORARY TABLE" in statement for statement in asked) == reduces
+    assert len(opened_) == 1, "numbers and rows are read over one connection"
 
 
 def test_without_the_extra_it_is_said_which_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

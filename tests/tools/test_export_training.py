@@ -1,8 +1,4 @@
-"""Preference data: evidence chooses, judges are metadata, and TRL can read it.
-
-The shapes are those of TRL's documentation, "Dataset formats and types": preference rows of lists of messages under
-`prompt`, `chosen` and `rejected`; unpaired ones under `prompt`, `completion` and a boolean `label`.
-"""
+"""Training files: evidence chooses and judges are metadata, no task is in both files, and TRL can read the rows."""
 
 from __future__ import annotations
 
@@ -14,17 +10,15 @@ from typing import Any
 import jsonschema
 import pytest
 
-from builders import episode, label, lone, messages, pair, passed, rewarded, verdict
+from builders import episode, label, lone, pair, passed, rewarded, verdict
 from generated import fresh
 from live_parts import request
 from misjudge_storage.engine import Store
 from misjudge_storage.errors import InvalidInput
-from misjudge_storage.export_rows import ExportedEpisode, ExportedPair
-from misjudge_storage.types import Judge, Message, Record, ToolCall
+from misjudge_storage.types import Judge, Message, Record
 from misjudge_tools.deps import Deps
 from misjudge_tools.episodes.settings import Allowed
 from misjudge_tools.export_records import export_records
-from misjudge_tools.exporting.preference import Row, dpo_row, kto_row
 from misjudge_tools.exporting.splitting import split_of
 from misjudge_tools.exporting.writing import MARKER
 from misjudge_tools.file_requests import ExportRequest
@@ -34,187 +28,7 @@ from misjudge_tools.run_pair import run_pair
 from misjudge_tools.suites.loading import load_suite
 from misjudge_tools.summarize_audit import summarize
 from operations import opened, stored
-
-USER = Message(role="user", content="Cancel order 1.")
-DONE = Message(role="assistant", content="It is cancelled.")
-SORRY = Message(role="assistant", content="I could not.")
-MESSAGE = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["role", "content"],
-    "properties": {
-        "role": {"enum": ["system", "user", "assistant", "tool"]},
-        "content": {"type": "string"},
-        "name": {"type": "string"},
-        "tool_call_id": {"type": "string"},
-        "tool_calls": {
-            "type": "array",
-            "minItems": 1,
-            "items": {
-                "type": "object",
-                "additionalProperties": False,
-                "required": ["type", "function"],
-                "properties": {
-                    "type": {"const": "function"},
-                    "id": {"type": "string"},
-                    "function": {
-                        "type": "object",
-                        "additionalProperties": False,
-                        "required": ["name", "arguments"],
-                        "properties": {"name": {"type": "string"}, "arguments": {"type": ["object", "string"]}},
-                    },
-                },
-            },
-        },
-    },
-}
-CHAT = {"type": "array", "minItems": 1, "items": MESSAGE}
-ANSWER = {**CHAT, "prefixItems": [{"properties": {"role": {"const": "assistant"}}}]}
-DPO = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["prompt", "chosen", "rejected", "metadata"],
-    "properties": {"prompt": CHAT, "chosen": ANSWER, "rejected": ANSWER, "metadata": {"type": "object"}},
-}
-KTO = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["prompt", "completion", "label", "metadata"],
-    "properties": {
-        "prompt": CHAT,
-        "completion": ANSWER,
-        "label": {"type": "boolean"},
-        "metadata": {"type": "object"},
-    },
-}
-
-
-def exported(
-    a: tuple[Message, ...] | None, b: tuple[Message, ...] | None, prompt: str = "", **facts: Any
-) -> ExportedPair:
-    row = {
-        **dict.fromkeys(("trial", "reward_a", "reward_b", "reward_source")),
-        **{"agent_a": "x", "agent_b": "y", "gold_pref": "A", "gold_source": "verifier", "simulated": 0},
-        **{"success_a": 1, "success_b": 0},
-        **facts,
-    }
-    return ExportedPair("p", "t", prompt, row, None, a, b, ())
-
-
-def fields(found: Any) -> dict[str, Any]:
-    assert isinstance(found, Row), found
-    return found.fields
-
-
-def said(chat: list[dict[str, Any]]) -> list[str]:
-    return [one["content"] for one in chat]
-
-
-def test_the_prompt_is_what_both_begin_with_and_the_better_side_is_chosen() -> None:
-    row = fields(dpo_row(exported((USER, DONE), (USER, SORRY))))
-    assert (said(row["prompt"]), said(row["chosen"]), said(row["rejected"])) == (
-        ["Cancel order 1."], ["It is cancelled."], ["I could not."],
-    )  # fmt: skip
-    assert row["metadata"]["completion"] == "whole"
-    turned = fields(dpo_row(exported((USER, SORRY), (USER, DONE), gold_pref="B", success_a=0, success_b=1)))
-    assert (said(turned["chosen"]), turned["metadata"]["chosen_agent"]) == (["It is cancelled."], "y")
-
-
-def test_a_turn_ends_before_the_customer_speaks_again() -> None:
-    a = (*messages("Hi", "Which one?", "Number 1.", "Cancelled."),)
-    b = (*messages("Hi", "All done!", "Thanks."),)
-    row = fields(dpo_row(exported(a, b)))
-    assert (said(row["chosen"]), said(row["rejected"])) == (["Which one?"], ["All done!"])
-    assert row["metadata"]["completion"] == "first_divergent_turn"
-    later = fields(dpo_row(exported(a, (*a[:3], SORRY, *messages("Bye")))))
-    assert (said(later["prompt"]), said(later["rejected"])) == (["Hi", "Which one?", "Number 1."], ["I could not."])
-    assert later["metadata"]["completion"] == "whole", "the customer's last word is no turn of the agent"
-
-
-def called(name: str, identity: str, arguments: str = "{}") -> tuple[Message, Message]:
-    call = ToolCall(name=name, arguments=arguments, id=identity)
-    return (
-        Message(role="assistant", tool_calls=(call,)),
-        Message(role="tool", content="ok", tool_call_id=identity, name=name),
-    )
-
-
-def test_the_ids_of_tool_calls_make_no_difference() -> None:
-    a = (USER, *called("find", "call_x1"), *called("cancel", "call_x2", '{"order": 1}'), DONE)
-    b = (USER, *called("find", "call_y1"), SORRY)
-    row = fields(dpo_row(exported(a, b)))
-    assert len(row["prompt"]) == 3
-    assert row["chosen"][0]["tool_calls"] == [
-        {"type": "function", "id": "call_2", "function": {"name": "cancel", "arguments": {"order": 1}}}
-    ]
-    assert row["chosen"][1] == {"role": "tool", "content": "ok", "tool_call_id": "call_2", "name": "cancel"}
-    jsonschema.validate(row, DPO)
-
-
-@pytest.mark.parametrize("written", ["not json", "[1]", '{"a": 1e999}', '{"a": NaN}', '{"a":' * 200 + "1" + "}" * 200])
-def test_arguments_that_are_no_object_stay_text(written: str) -> None:
-    row = fields(dpo_row(exported((USER, *called("f", "c", written), DONE), (USER, SORRY))))
-    assert row["chosen"][0]["tool_calls"][0]["function"]["arguments"] == written
-
-
-def test_a_prompt_that_only_the_task_holds_is_asked() -> None:
-    row = fields(dpo_row(exported((DONE,), (SORRY,), "Cancel order 1.")))
-    assert row["prompt"] == [{"role": "user", "content": "Cancel order 1."}]
-
-
-SYSTEM = Message(role="system", content="Be kind.")
-OTHER = Message(role="system", content="Be quick.")
-LATE = Message(role="user", content="Well?")
-
-
-@pytest.mark.parametrize(
-    ("pair_", "why"),
-    [
-        (exported((USER, DONE), (USER, SORRY), gold_pref="tie"), "undecidable"),
-        (exported((USER, DONE), (USER, SORRY), gold_pref=None), "undecidable"),
-        (exported((USER, DONE), (USER, SORRY), success_a=0), "chosen_failed"),
-        (exported((USER, DONE), None), "no_transcript"),
-        (exported((USER, DONE), ()), "no_transcript"),
-        (exported((USER, DONE), (USER, DONE)), "same_transcript"),
-        (exported((DONE,), (SORRY,)), "no_prompt"),
-        (exported((SYSTEM, USER, DONE), (OTHER, USER, SORRY)), "no_prompt"),
-        (exported((SYSTEM, USER, DONE), (SYSTEM, LATE, SORRY)), "no_prompt"),
-        (exported((USER, SORRY, LATE, DONE), (USER, SORRY, USER, SORRY)), "others_diverge_first"),
-        (exported((USER, SORRY, LATE, DONE), (USER, SORRY)), "others_diverge_first"),
-        (exported((USER, DONE), (USER,)), "nothing_done"),
-    ],
-)
-def test_a_pair_without_a_fair_row_is_left_out_with_its_reason(pair_: ExportedPair, why: str) -> None:
-    assert dpo_row(pair_) == why
-
-
-def lone_episode(*told: Message, **facts: Any) -> ExportedEpisode:
-    known = {"success": True, "success_source": "verifier", "better": 0, "worse": 0, **facts}
-    return ExportedEpisode(
-        trajectory_id="i", task_id="t", prompt="", agent="x", trial=0, reward=None, simulated=False, messages=told,
-        **known,
-    )  # fmt: skip
-
-
-def test_an_episode_is_labelled_by_its_success_and_ends_with_the_agents_last_turn() -> None:
-    told = (*messages("Hi", "Which?", "This."), *called("cancel", "c1"), DONE, *messages("Bye"))
-    row = fields(kto_row(lone_episode(*told)))
-    assert said(row["prompt"]) == ["Hi", "Which?", "This."]
-    assert [one["role"] for one in row["completion"]] == ["assistant", "tool", "assistant"]
-    assert row["label"] is True
-    assert fields(kto_row(lone_episode(USER, SORRY, success=False)))["label"] is False
-    jsonschema.validate(row, KTO)
-
-
-def test_a_label_comes_from_pairs_only_where_success_is_not_known_and_all_agree() -> None:
-    unknown: dict[str, Any] = {"success": None, "success_source": None}
-    assert fields(kto_row(lone_episode(USER, DONE, better=2, **unknown)))["label"] is True
-    assert fields(kto_row(lone_episode(USER, DONE, worse=1, **unknown)))["label"] is False
-    assert fields(kto_row(lone_episode(USER, DONE, better=1, success=False)))["label"] is False
-    assert kto_row(lone_episode(USER, DONE, better=1, worse=1, **unknown)) == "contradicting_evidence"
-    assert kto_row(lone_episode(USER, DONE, **unknown)) == "no_evidence"
-    assert kto_row(lone_episode(USER)) == "nothing_done"
-    assert kto_row(lone_episode(DONE, USER)) == "no_prompt"
+from training_parts import DONE, DPO, KTO, LATE, SORRY, USER, said
 
 
 def test_tasks_are_split_by_seed_into_shares_that_are_never_empty() -> None:
@@ -344,6 +158,43 @@ def test_pairs_that_diverge_before_the_agents_do_are_rows_of_kto() -> None:
     assert other.files[0].rows == 4 and {row["label"] for row in found} == {True, False}
     for row in found:
         jsonschema.validate(row, KTO)
+
+
+AGAIN = Message(role="user", content="Why not?")
+
+
+def _goes_on(n: int) -> Record:
+    """A pair whose loser goes on when the customer has spoken again."""
+    return pair(
+        f"p{n:03}",
+        episode("x", passed(True), task=f"t{n}", said=(USER, DONE)),
+        episode("y", passed(False), task=f"t{n}", said=(USER, SORRY, AGAIN, SORRY)),
+        verdict("A", "AB", judge=ONE_JUDGE),
+        verdict("A", "BA", judge=ONE_JUDGE),
+        line=n + 1,
+    )
+
+
+@pytest.mark.parametrize("keep", [None, "judge_right"])
+@pytest.mark.parametrize("whole", [0, 2])
+@pytest.mark.parametrize("cut", [0, 3])
+def test_the_answer_counts_what_the_rows_hold_and_names_no_field_that_none_has(
+    whole: int, cut: int, keep: str | None
+) -> None:
+    filtered = {"keep": keep, "judge": "j"} if keep else {}
+    with fresh() as (store, folder):
+        records = [*(one(n) for n in range(whole)), *(_goes_on(50 + n) for n in range(cut)), one(30)]
+        lost = [one(n, picks="B") for n in range(9, 12)] if keep else []
+        stored(store, [*records, *lost], "first")
+        told = export(store, folder / "dpo", "dpo", **filtered)
+        found = [row for file in told.files for row in lines(folder / "dpo" / file.name)]
+        (other,) = {export(store, folder / "kto", "kto").notes}
+    (note,) = told.notes
+    here = [row["metadata"]["completion"] for row in found]
+    assert (here.count("whole"), here.count("first_divergent_turn")) == (whole + 1, cut)
+    assert ("first_divergent_turn" in note) == bool(cut)
+    assert note.startswith(f"{cut} of {whole + 1 + cut} rows" if cut else f"All {whole + 1} rows")
+    assert other == ()
 
 
 def test_hostile_transcripts_are_data() -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection
 
-from misjudge_storage.engine import Store
 from misjudge_storage.errors import InvalidInput, NotFound
 from misjudge_storage.export_rows import (
     LOG_COLUMNS,
@@ -17,25 +17,39 @@ from misjudge_storage.export_rows import (
     SESSION_COLUMNS,
     judge_labels,
     log_rows,
+    made_up,
     pair_rows,
     session_rows,
 )
 from misjudge_storage.judging_records import AuditRow, read_audit
 from misjudge_tools.deps import Deps
-from misjudge_tools.exporting.gauge_replay import Part, write_gauge_replay
+from misjudge_tools.exporting.gauge_replay import write_gauge_replay
+from misjudge_tools.exporting.judge_logs import OURS as LOGS
 from misjudge_tools.exporting.judge_logs import write_judge_logs
+from misjudge_tools.exporting.keys import Hide, hidden, key_hider
 from misjudge_tools.exporting.parquet_files import write_parquet
+from misjudge_tools.exporting.sarif import OURS as SARIF
 from misjudge_tools.exporting.sarif import Totals, write_sarif
-from misjudge_tools.exporting.spreadsheets import Written, write_csv
+from misjudge_tools.exporting.spreadsheets import Written, begins_with, write_csv
 from misjudge_tools.exporting.training import Options, Trained, write_dpo, write_kto
-from misjudge_tools.exporting.writing import new_file, new_folder, target
+from misjudge_tools.exporting.writing import Part, new_file, new_folder, target
 from misjudge_tools.file_requests import ExportFormat, ExportRequest
-from misjudge_tools.report.facts import report_facts
+from misjudge_tools.report.facts import calls_of
+from misjudge_tools.report.figures import figures
 from misjudge_tools.report.guide_reports import guide_reports
+from misjudge_tools.report.keyless import without_keys
 from misjudge_tools.requests import SummarizeRequest
-from misjudge_tools.results import ExportedFile, ExportResult, JudgeOnly, KeptRows
+from misjudge_tools.results import (
+    MARK_EPISODES,
+    ExportedFile,
+    ExportResult,
+    JudgeOnly,
+    KeptRows,
+    judged_mark,
+    marks,
+)
 from misjudge_tools.stats.rates import Rate, Tally
-from misjudge_tools.summarize_audit import summarize, summary_of
+from misjudge_tools.summarize_audit import summary_of
 from misjudge_tools.summary.counts import AuditCounts
 from misjudge_tools.summary.kinship import stated_families
 from misjudge_tools.summary.values import AuditSummary, Sections
@@ -51,6 +65,19 @@ SUFFIXES: Final[Mapping[ExportFormat, tuple[str, ...]]] = {
     "kto": (),
 }
 """How the file of a format ends; none: it is a folder."""
+OURS: Final[Mapping[str, re.Pattern[bytes]]] = {
+    "audit_pairs": begins_with([*PAIR_COLUMNS]),
+    "judge_logs": LOGS,
+    "gauge_runs": begins_with([*SESSION_COLUMNS]),
+    "sarif": SARIF,
+}
+"""How the file of a format begins."""
+SUMMARIZED: Final[Mapping[ExportFormat, list[str] | None]] = {
+    "gauge_replay": None,
+    "sarif": ["conflicts"],
+    "dpo": ["misselection"],
+}
+"""The formats that state numbers of a summary, and the sections that these are in; None: all."""
 OPTIONS: Final[Mapping[str, frozenset[ExportFormat]]] = {
     "judge": frozenset({"gauge_runs", "sarif", "dpo"}),
     "keep": frozenset({"dpo"}),
@@ -62,18 +89,17 @@ GUARDED: Final = (
     "Text that a spreadsheet would calculate (it begins with = + - @ or a tab) has a quote in front of it; numbers are "
     "as they are. import_records takes the quotes off again."
 )
-TURNS: Final = (
-    "A completion ends before the customer's next word: first_divergent_turn marks rows whose agents went on behind it."
-)
 
 
 class _Facts(NamedTuple):
-    """What an export is made of: `summary` holds the numbers that it states."""
+    """What an export is made of, all of it over one connection, which shows one state of the store."""
 
     request: ExportRequest
     audit: AuditRow
-    summary: AuditSummary
     connection: Connection
+    families: Mapping[str, str]
+    hide: Hide
+    marked: str | None
 
 
 class _Made(NamedTuple):
@@ -82,6 +108,7 @@ class _Made(NamedTuple):
     parts: Sequence[Part]
     guarded: int = 0
     trained: Trained | None = None
+    judge_only: tuple[JudgeOnly, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -92,37 +119,47 @@ async def export_records(request: ExportRequest, deps: Deps) -> ExportResult:
     NotFound for an audit or judge that there is not.
     """
     _refuse_foreign_options(request)
-    path = target(request.out, SUFFIXES[request.format], deps.roots)
-    families = stated_families(deps.models)
-    return await asyncio.to_thread(_export, request, path, deps.store, families)
+    suffixes = SUFFIXES[request.format]
+    path = target(request.out, suffixes, deps.roots, folder=not suffixes)
+    return await asyncio.to_thread(_export, request, path, deps)
 
 
-def _export(request: ExportRequest, path: Path, store: Store, families: Mapping[str, str]) -> ExportResult:
-    asked = SummarizeRequest(audit=request.audit, sections=["misselection", "conflicts"])
-    summary = summarize(asked, store, families)
-    reports = _reports(request, store, families) if request.format == "gauge_replay" else {}
-    with store.read() as connection:
-        facts = _Facts(request, read_audit(connection, request.audit), summary, connection)
+def _export(request: ExportRequest, path: Path, deps: Deps) -> ExportResult:
+    with deps.store.read() as connection:
+        facts = _facts(request, connection, deps)
         _refuse_judge(facts)
         if SUFFIXES[request.format]:
-            with new_file(path, force=request.force) as place:
+            ours = OURS[request.format]
+            with new_file(path, force=request.force, roots=deps.roots, ours=ours) as place:
                 made = _file(facts, place)
         else:
-            with new_folder(path, force=request.force) as place:
-                made = _folder(facts, place, reports)
+            with new_folder(path, request.format, force=request.force, roots=deps.roots) as place:
+                made = _folder(facts, place)
     return _result(facts, path, made)
+
+
+def _facts(request: ExportRequest, connection: Connection, deps: Deps) -> _Facts:
+    audit = read_audit(connection, request.audit)
+    found = made_up(connection, audit.audit_id)
+    marked = marks(judged_mark(found.simulated, found.judges), MARK_EPISODES if found.episodes else None)
+    return _Facts(request, audit, connection, stated_families(deps.models), key_hider(deps.models), marked)
+
+
+def _counts(facts: _Facts) -> AuditCounts:
+    asked = SummarizeRequest(audit=facts.request.audit, sections=SUMMARIZED[facts.request.format])
+    return AuditCounts(facts.connection, asked, facts.families)
 
 
 def _file(facts: _Facts, place: Path) -> _Made:
     request, audit_id, connection = facts.request, facts.audit.audit_id, facts.connection
     match request.format:
         case "audit_pairs":
-            return _table(write_csv(place, list(PAIR_COLUMNS), pair_rows(connection, audit_id)))
+            return _table(write_csv(place, [*PAIR_COLUMNS], hidden(pair_rows(connection, audit_id), facts.hide)))
         case "gauge_runs":
-            rows = session_rows(connection, audit_id, request.judge)
-            return _table(write_csv(place, list(SESSION_COLUMNS), rows))
+            rows = hidden(session_rows(connection, audit_id, request.judge), facts.hide)
+            return _table(write_csv(place, [*SESSION_COLUMNS], rows))
         case "judge_logs":
-            return _Made([Part("", write_judge_logs(place, connection, audit_id))])
+            return _Made([Part("", write_judge_logs(place, connection, audit_id, facts.hide))])
         case _:
             number = write_sarif(
                 place,
@@ -130,8 +167,9 @@ def _file(facts: _Facts, place: Path) -> _Made:
                 request.audit,
                 audit_id,
                 judge=request.judge,
-                totals=_totals(facts.summary),
-                marked=facts.summary.marked,
+                totals=_totals(summary_of(_counts(facts))),
+                marked=facts.marked,
+                hide=facts.hide,
             )
             return _Made([Part("", number)])
 
@@ -140,31 +178,36 @@ def _table(written: Written) -> _Made:
     return _Made([Part("", written.rows)], written.guarded, notes=(GUARDED,) if written.guarded else ())
 
 
-def _folder(facts: _Facts, place: Path, reports: Mapping[str, str]) -> _Made:
-    audit_id, connection = facts.audit.audit_id, facts.connection
+def _folder(facts: _Facts, place: Path) -> _Made:
+    audit_id, connection, hide = facts.audit.audit_id, facts.connection, facts.hide
     match facts.request.format:
         case "gauge_replay":
-            return _Made(write_gauge_replay(place, connection, audit_id, reports))
+            return _Made(write_gauge_replay(place, connection, audit_id, _reports(facts), hide))
         case "parquet":
-            pairs = write_parquet(place / "audit_pairs.parquet", PAIR_COLUMNS, pair_rows(connection, audit_id))
-            logs = write_parquet(place / "judge_logs.parquet", LOG_COLUMNS, log_rows(connection, audit_id))
+            pair_table, log_table = (
+                hidden(pair_rows(connection, audit_id), hide),
+                hidden(log_rows(connection, audit_id), hide),
+            )
+            pairs = write_parquet(place / "audit_pairs.parquet", PAIR_COLUMNS, pair_table)
+            logs = write_parquet(place / "judge_logs.parquet", LOG_COLUMNS, log_table)
             return _Made([Part("audit_pairs.parquet", pairs), Part("judge_logs.parquet", logs)])
         case "dpo":
-            return _training(write_dpo(place, connection, audit_id, _options(facts.request)))
+            made = _training(write_dpo(place, connection, audit_id, _options(facts)))
+            return made._replace(judge_only=tuple(_judge_only(summary_of(_counts(facts)))))
         case _:
-            return _training(write_kto(place, connection, audit_id, _options(facts.request)))
+            return _training(write_kto(place, connection, audit_id, _options(facts)))
 
 
-def _reports(request: ExportRequest, store: Store, families: Mapping[str, str]) -> Mapping[str, str]:
+def _reports(facts: _Facts) -> Mapping[str, str]:
     """The texts for `reports/` of the replay folder, by file name."""
-    with store.read() as connection:
-        counts = AuditCounts(connection, SummarizeRequest(audit=request.audit), families, None)
-        facts = report_facts(counts, summary_of(counts), "en")
-    return guide_reports(facts.summary, facts.figures, facts.calls, facts.document.language)
+    counts = _counts(facts)
+    summary = without_keys(summary_of(counts), facts.hide)
+    return guide_reports(summary, figures(summary), without_keys(calls_of(counts, None), facts.hide), "en")
 
 
-def _options(request: ExportRequest) -> Options:
-    return Options(request.seed, request.test_share, request.allow_eval_tasks, request.judge, request.keep)
+def _options(facts: _Facts) -> Options:
+    asked = facts.request
+    return Options(asked.seed, asked.test_share, asked.allow_eval_tasks, facts.hide, asked.judge, asked.keep)
 
 
 def _training(trained: Trained) -> _Made:
@@ -174,7 +217,20 @@ def _training(trained: Trained) -> _Made:
             f"No row can be made of this audit, so nothing was written (left out: {why or 'nothing'}). Training data "
             "need transcripts and evidence: import both, or run agents with verifiers."
         )
-    return _Made(trained.parts, trained=trained, notes=(TURNS,))
+    return _Made(trained.parts, trained=trained, notes=tuple(_turns(trained)))
+
+
+def _turns(trained: Trained) -> Iterator[str]:
+    """How much of what the agents did is in the rows; rows of `kto` are all of one kind."""
+    number = sum(trained.completions.values())
+    ended = trained.completions.get("first_divergent_turn", 0)
+    if ended:
+        yield (
+            f"{ended:,} of {number:,} rows end before the customer's next word, though an agent went on behind it "
+            "(metadata.completion is first_divergent_turn); the others hold all that both agents did (whole)."
+        )
+    elif number:
+        yield f"All {number:,} rows hold all that both agents did (metadata.completion is whole)."
 
 
 def _result(facts: _Facts, path: Path, made: _Made) -> ExportResult:
@@ -182,13 +238,13 @@ def _result(facts: _Facts, path: Path, made: _Made) -> ExportResult:
     return ExportResult(
         audit=request.audit,
         format=request.format,
-        marked=facts.summary.marked,
+        marked=facts.marked,
         path=str(path),
         files=tuple(ExportedFile(name=part.name or path.name, rows=part.rows) for part in made.parts),
         guarded=made.guarded,
         left_out={} if trained is None else {name: trained.left_out[name] for name in sorted(trained.left_out)},
         kept=_kept(trained) if request.keep is not None and trained is not None else (),
-        judge_only=tuple(_judge_only(facts.summary)) if request.format == "dpo" else (),
+        judge_only=made.judge_only,
         notes=made.notes,
         next=_next(request, trained),
     )

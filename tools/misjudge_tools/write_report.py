@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from misjudge_storage.errors import InvalidInput
 from misjudge_tools.deps import Deps
-from misjudge_tools.exporting.spreadsheets import write_csv
+from misjudge_tools.exporting.keys import Hide, key_hider
+from misjudge_tools.exporting.spreadsheets import begins_with, write_csv
 from misjudge_tools.exporting.writing import new_file, new_folder, target
 from misjudge_tools.file_requests import ReportFormat, ReportRequest
 from misjudge_tools.interchange.bill import read_bill
-from misjudge_tools.profiles import ModelSettings
 from misjudge_tools.report.charts import Chart, charts, png
 from misjudge_tools.report.facts import ReportFacts, report_facts
 from misjudge_tools.report.figures import Figure
@@ -36,20 +37,28 @@ NAMES: Final[Mapping[ReportFormat, str]] = {
     "csv": "figures.csv",
     "json": "summary.json",
 }
+NOTHING: Final = (
+    "This audit has nothing yet that a chart could show, so nothing was written. Choose other formats, or judge its "
+    "records first."
+)
 CSV_COLUMNS: Final = Figure._fields
-HIDDEN: Final = "⟦key⟧"
-"""Stands where a record holds a key."""
-SHORTEST_KEY: Final = 8
-"""Characters from which on a key is told from a word."""
+MARKDOWN_HEAD: Final = "<!-- Written by misjudge -->\n\n"
+OURS: Final[Mapping[ReportFormat, re.Pattern[bytes]]] = {
+    "html": re.compile(rb'\s*<!doctype html>\s[^\0]{0,200}<meta name="generator" content="misjudge">', re.IGNORECASE),
+    "markdown": re.compile(re.escape(MARKDOWN_HEAD.encode())),
+    "csv": begins_with(CSV_COLUMNS),
+    "json": re.compile(rb'\{\s*"schema": \d+,\s*"audit": "(?:[^"\\]|\\.)*",\s*"marked": (?:null|"SIMULATED)'),
+}
+"""How a report in one file begins: an agent may replace no other file."""
 
 
 class _Made(NamedTuple):
-    """What a report is written from; `charts_why` says why it has no charts, `keys` are in none of its texts."""
+    """What a report is written from; `charts_why` says why it has no charts, `hide` takes keys out of its texts."""
 
     facts: ReportFacts
     charts: Mapping[str, Chart]
     charts_why: str | None
-    keys: tuple[str, ...]
+    hide: Hide
 
 
 async def write_report(request: ReportRequest, deps: Deps) -> ReportResult:
@@ -61,20 +70,22 @@ async def write_report(request: ReportRequest, deps: Deps) -> ReportResult:
 
 
 def _write(request: ReportRequest, deps: Deps) -> ReportResult:
-    path = target(request.out, (), deps.roots)
+    path = target(request.out, tuple(SINGLE), deps.roots, folder=True)
     single = SINGLE.get(path.suffix.lower())
     if single is not None and request.formats not in (None, [single]):
         raise InvalidInput(f"{path.name} is one file: leave formats out, or name a folder to write several.")
     formats = request.formats or (FORMATS if single is None else (single,))
     made = _made(request, formats, deps)
     if single is not None:
-        with new_file(path, force=request.force) as place:
+        with new_file(path, force=request.force, roots=deps.roots, ours=OURS[single]) as place:
             _WRITERS[single](place, made)
             files = [WrittenFile(name=path.name, bytes=place.stat().st_size)]
     else:
-        with new_folder(path, force=request.force) as place:
+        with new_folder(path, "report", force=request.force, roots=deps.roots) as place:
             names = _folder(place, made, formats)
             files = [WrittenFile(name=name, bytes=(place / name).stat().st_size) for name in names]
+            if not files:
+                raise InvalidInput(NOTHING)
     return _result(request, path, made, files)
 
 
@@ -82,16 +93,18 @@ def _made(request: ReportRequest, formats: Sequence[ReportFormat], deps: Deps) -
     question = SummarizeRequest(**request.model_dump(include=set(SummarizeRequest.model_fields)))
     refuse_contradictions(question)
     bill = None if request.bill is None else read_bill(request.bill, deps.roots)
+    hide = key_hider(deps.models)
     with deps.store.read() as connection:
         counts = AuditCounts(connection, question, stated_families(deps.models), bill)
-        facts = report_facts(counts, summary_of(counts), request.language)
-    keys = _keys(deps.models)
+        facts = report_facts(counts, summary_of(counts), request.language, hide)
     if not {"html", "charts"} & {*formats}:
-        return _Made(facts, {}, None, keys)
+        return _Made(facts, {}, None, hide)
     try:
-        return _Made(facts, charts(facts.summary, request.language), None, keys)
+        return _Made(facts, charts(facts.summary, request.language), None, hide)
     except InvalidInput as missing:
-        return _Made(facts, {}, str(missing), keys)
+        if request.formats is not None and "charts" in request.formats:
+            raise
+        return _Made(facts, {}, str(missing), hide)
 
 
 def _folder(place: Path, made: _Made, formats: Sequence[ReportFormat]) -> Iterator[str]:
@@ -105,7 +118,7 @@ def _folder(place: Path, made: _Made, formats: Sequence[ReportFormat]) -> Iterat
     if "charts" in formats and made.charts:
         (place / "charts").mkdir()
         for name, chart in made.charts.items():
-            (place / "charts" / f"{name}.svg").write_text(chart.svg, encoding="utf-8", newline="\n")
+            _put(place / "charts" / f"{name}.svg", made, chart.svg)
             (place / "charts" / f"{name}.png").write_bytes(png(chart))
             yield from (f"charts/{name}.svg", f"charts/{name}.png")
 
@@ -127,11 +140,11 @@ def _page(place: Path, made: _Made) -> None:
 
 
 def _markdown(place: Path, made: _Made) -> None:
-    _put(place, made, markdown(made.facts.document))
+    _put(place, made, MARKDOWN_HEAD + markdown(made.facts.document))
 
 
 def _figures(place: Path, made: _Made) -> None:
-    write_csv(place, CSV_COLUMNS, (figure._asdict() for figure in made.facts.figures.values()))
+    write_csv(place, CSV_COLUMNS, (made.hide(figure._asdict()) for figure in made.facts.figures.values()))
 
 
 def _summary(place: Path, made: _Made) -> None:
@@ -141,15 +154,7 @@ def _summary(place: Path, made: _Made) -> None:
 
 def _put(place: Path, made: _Made, text: str) -> None:
     """Write a text, without the keys of this configuration: an agent may have said its own."""
-    for key in made.keys:
-        text = text.replace(key, HIDDEN)
-    place.write_text(text, encoding="utf-8", newline="\n")
-
-
-def _keys(models: ModelSettings) -> tuple[str, ...]:
-    endpoints = [profile.endpoint for profile in (*models.roles.values(), *models.profiles.values())]
-    known = {one.key.get_secret_value().strip() for one in endpoints if one.key is not None and not one.simulated}
-    return tuple(sorted(key for key in known if len(key) >= SHORTEST_KEY))
+    place.write_text(made.hide(text), encoding="utf-8", newline="\n")
 
 
 _WRITERS: Final[Mapping[ReportFormat, Callable[[Path, _Made], None]]] = {
@@ -165,7 +170,7 @@ def _result(request: ReportRequest, path: Path, made: _Made, files: Sequence[Wri
     left_out = [
         *([made.charts_why] if made.charts_why else []),
         *_left_out("pairs", len(facts.pairs.rows), facts.pairs.total),
-        *_left_out("scored sessions", len(facts.sessions.rows), facts.sessions.total),
+        *_left_out("scores of sessions", len(facts.sessions.rows), facts.sessions.total),
         *_left_out("conflicts", len(facts.conflicts.rows), len(facts.conflicts.rows) + facts.conflicts.left_out),
     ]
     return ReportResult(

@@ -10,39 +10,36 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from sqlalchemy import Connection
 
 from misjudge_storage.export_rows import Rows, agents, call_rows, episode_rows, task_rows
 from misjudge_storage.hashing import digest
 from misjudge_tools.exporting.json_lines import write_jsonl
+from misjudge_tools.exporting.keys import Hide, hidden
+from misjudge_tools.exporting.writing import Part
+from misjudge_tools.interchange.written_names import DEVICES
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,79}(?<!\.)")
-_DEVICES: Final = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
-"""Names that Windows keeps for devices."""
 _SIDES: Final = {"A": "left", "B": "right"}
 
 
-class Part(NamedTuple):
-    """A file of the folder by its path in it, and how many lines it has."""
-
-    name: str
-    rows: int
-
-
 def write_gauge_replay(
-    folder: Path, connection: Connection, audit_id: str, reports: Mapping[str, str]
+    folder: Path, connection: Connection, audit_id: str, reports: Mapping[str, str], hide: Hide
 ) -> Sequence[Part]:
-    """Write all parts into an empty folder. `reports` are texts by file name, for `reports/`. Raises OSError."""
+    """Write all parts into an empty folder. `reports` are texts by file name, for `reports/`, in which no key is any
+    more. Raises OSError.
+    """
     for name in ("agents", "pairs", "reports"):
         (folder / name).mkdir()
-    found = [Part("tasks.jsonl", write_jsonl(folder / "tasks.jsonl", task_rows(connection, audit_id)))]
-    for agent, file in file_names(agents(connection, audit_id)).items():
-        rows = _episodes(connection, audit_id, agent)
+    tasks = hidden(task_rows(connection, audit_id), hide)
+    found = [Part("tasks.jsonl", write_jsonl(folder / "tasks.jsonl", tasks))]
+    for agent, name in file_names(agents(connection, audit_id)).items():
+        file, rows = hide(name), hidden(_episodes(connection, audit_id, agent), hide)
         found.append(Part(f"agents/{file}", write_jsonl(folder / "agents" / file, rows)))
     results = folder / "pairs" / "pair_results.jsonl"
-    found.append(Part("pairs/pair_results.jsonl", write_jsonl(results, _calls(connection, audit_id))))
+    found.append(Part("pairs/pair_results.jsonl", write_jsonl(results, hidden(_calls(connection, audit_id), hide))))
     for name, written in reports.items():
         (folder / "reports" / name).write_text(written, encoding="utf-8", newline="\n")
         found.append(Part(f"reports/{name}", written.count("\n")))
@@ -54,7 +51,7 @@ def file_names(names: Sequence[str]) -> Mapping[str, str]:
     files: dict[str, str] = {}
     taken: set[str] = set()
     for name in names:
-        plain = _PLAIN.fullmatch(name) is not None and _DEVICES.fullmatch(name) is None
+        plain = _PLAIN.fullmatch(name) is not None and DEVICES.fullmatch(name) is None
         file = name if plain and name.lower() not in taken else _made_up(name)
         taken.add(file.lower())
         files[name] = f"{file}.jsonl"

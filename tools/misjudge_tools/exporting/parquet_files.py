@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from misjudge_storage.errors import InvalidInput
 from misjudge_storage.export_rows import CHUNK, Kind
 
+GROUP_ROWS: Final = 65_536
+GROUP_BYTES: Final = 32_000_000
+"""A row group ends at the first of the two: readers want large ones, and this much is held in memory."""
+
 
 def write_parquet(path: Path, columns: Mapping[str, Kind], rows: Generator[Mapping[str, Any], None, None]) -> int:
-    """Write the rows, `CHUNK` at a time; how many they were. Raises OSError, and InvalidInput without pyarrow."""
+    """Write the rows; how many they were. Raises OSError, and InvalidInput without pyarrow."""
     try:
         import pyarrow
         import pyarrow.parquet
@@ -30,10 +34,25 @@ def write_parquet(path: Path, columns: Mapping[str, Kind], rows: Generator[Mappi
     schema = pyarrow.schema([(name, types[kind]) for name, kind in columns.items()])
     number = 0
     with closing(rows), pyarrow.parquet.ParquetWriter(path, schema) as writer:
-        for some in _batches(columns, rows):
-            writer.write_batch(pyarrow.RecordBatch.from_pylist(some, schema=schema))
-            number += len(some)
+        batches = (pyarrow.RecordBatch.from_pylist(some, schema=schema) for some in _batches(columns, rows))
+        for group in _groups(batches):
+            writer.write_table(pyarrow.Table.from_batches(group))
+            number += sum(batch.num_rows for batch in group)
     return number
+
+
+def _groups(batches: Iterable[Any]) -> Iterator[list[Any]]:
+    """Batches that are one row group together."""
+    group: list[Any] = []
+    rows = size = 0
+    for batch in batches:
+        group.append(batch)
+        rows, size = rows + batch.num_rows, size + batch.nbytes
+        if rows >= GROUP_ROWS or size >= GROUP_BYTES:
+            yield group
+            group, rows, size = [], 0, 0
+    if group:
+        yield group
 
 
 def _batches(columns: Mapping[str, Kind], rows: Iterator[Mapping[str, Any]]) -> Iterator[list[dict[str, Any]]]:

@@ -16,6 +16,8 @@ from misjudge_storage.types import Message, ToolCall
 from misjudge_tools.interchange.json_records import storable_value
 
 Fields = dict[str, Any]
+Completion = Literal["whole", "first_divergent_turn"]
+"""All that both agents did, or what they did before the customer's next word, behind which one went on."""
 Omission = Literal[
     "undecidable",
     "chosen_failed",
@@ -34,10 +36,11 @@ agents do. `nothing_done`: an agent said nothing, or nothing more where the othe
 
 
 class Row(NamedTuple):
-    """A row as TRL reads it, and the text by which its task is told from others."""
+    """A row as TRL reads it, the text by which its task is told from others, and how much a completion of `dpo` is."""
 
     fields: Fields
     task: str
+    completion: Completion | None = None
 
 
 class _Split(NamedTuple):
@@ -60,13 +63,14 @@ def dpo_row(pair: ExportedPair) -> Row | Omission:
     if not isinstance(split, _Split):
         return split
     chosen, rejected = (split.a, split.b) if gold == "A" else (split.b, split.a)
+    completion: Completion = "whole" if split.whole else "first_divergent_turn"
     fields = {
         "prompt": chat(split.prompt),
         "chosen": chat(chosen),
         "rejected": chat(rejected),
-        "metadata": {**_evidence(pair), "completion": "whole" if split.whole else "first_divergent_turn"},
+        "metadata": {**_evidence(pair), "completion": completion},
     }
-    return Row(fields, pair.prompt or pair.task_id)
+    return Row(fields, pair.prompt or pair.task_id, completion)
 
 
 def kto_row(episode: ExportedEpisode) -> Row | Omission:

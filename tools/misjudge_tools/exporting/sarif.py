@@ -17,11 +17,19 @@ from sqlalchemy import Connection
 
 from misjudge_storage.export_rows import Fields, Rows, pair_rows, read_calls, satisfied_failure_rows
 from misjudge_storage.hashing import digest
+from misjudge_tools.exporting.keys import Hide
 from misjudge_tools.results import record_uri
 from misjudge_tools.stats.rates import Tally
 from misjudge_tools.summary.judged import SATISFACTION_FORMS
 
 SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_TOOL: Final = "misjudge"
+OURS: Final = re.compile(
+    re.escape(
+        f'{{"$schema": "{SCHEMA}", "version": "2.1.0", "runs": [{{"tool": {{"driver": {{"name": "{_TOOL}"'.encode()
+    )
+)
+"""How such a file begins."""
 _UNSHOWN: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 """Characters that a viewer might obey: controls, and marks that turn the direction of text or cannot be seen."""
 
@@ -80,12 +88,13 @@ def write_sarif(
     judge: str | None,
     totals: Mapping[str, Totals],
     marked: str | None,
+    hide: Hide,
 ) -> int:
     """Write the log with one run; how many results it has. `judge`: only those of this one. Raises OSError."""
     number = 0
-    results = _results(connection, audit, audit_id, judge, totals)
+    results = _results(connection, audit, audit_id, judge, totals, hide)
     with closing(results), path.open("x", encoding="utf-8", newline="\n") as file:
-        head, tail = _frame(audit, marked)
+        head, tail = _frame(hide(audit), marked)
         file.write(head)
         for number, result in enumerate(results, 1):
             file.write(f"{',' if number > 1 else ''}\n{json.dumps(result, ensure_ascii=False, allow_nan=False)}")
@@ -111,7 +120,7 @@ def _frame(audit: str, marked: str | None) -> tuple[str, str]:
         for rule in RULES
     ]
     run = {
-        "tool": {"driver": {"name": "misjudge", "rules": rules}},
+        "tool": {"driver": {"name": _TOOL, "rules": rules}},
         "automationDetails": {"id": f"misjudge/{audit}/"},
         "properties": {"audit": audit, **({} if marked is None else {"marked": marked})},
         "results": [],
@@ -122,20 +131,21 @@ def _frame(audit: str, marked: str | None) -> tuple[str, str]:
 
 
 def _results(
-    connection: Connection, audit: str, audit_id: str, judge: str | None, totals: Mapping[str, Totals]
+    connection: Connection, audit: str, audit_id: str, judge: str | None, totals: Mapping[str, Totals], hide: Hide
 ) -> Rows:
+    """Keys are taken out of the rows: in a message or an address they would not read the same."""
     with closing(pair_rows(connection, audit_id)) as rows:
         for row in rows:
             label: str = row["judge"] or ""
             rule = rule_of(row) if label and judge in {None, label} else None
             if rule is not None:
                 calls = read_calls(connection, audit_id, row["pair_id"], row["judge_fingerprint"])
-                yield _pair_result(audit, row, rule, calls, totals.get(label))
+                yield _pair_result(audit, hide(row), rule, calls, totals.get(label))
     with closing(satisfied_failure_rows(connection, audit_id, SATISFACTION_FORMS)) as rows:
         for row in rows:
             label = row["judge"]
             if judge in {None, label}:
-                yield _episode_result(audit, row, totals.get(label))
+                yield _episode_result(audit, hide(row), totals.get(label))
 
 
 def rule_of(row: Mapping[str, Any]) -> str | None:

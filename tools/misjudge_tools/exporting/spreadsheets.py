@@ -1,8 +1,6 @@
 """CSV that spreadsheets open as it is: UTF-8 with a byte order mark, and no text that they would calculate.
 
-Text that begins as a formula does gets a quote in front of it, at the start of a cell and behind what another locale
-takes for the end of one (semicolon, tab, line break). Numbers stay numbers. `unguarded` takes the quotes off again, so
-that what is exported and imported again is the same. The characters are those of OWASP, "CSV Injection".
+Such text gets a quote in front of it (see `formula_guard`); numbers stay numbers.
 """
 
 from __future__ import annotations
@@ -14,10 +12,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-_START = r"(?:\A|(?<=[;\t\r\n]))"
-_FORMULA = "(?='*[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20])"
-_UNGUARDED = re.compile(_START + _FORMULA)
-_GUARDED = re.compile(_START + "'" + _FORMULA)
+from misjudge_tools.interchange.formula_guard import guarded
 
 
 class Written(NamedTuple):
@@ -27,14 +22,9 @@ class Written(NamedTuple):
     guarded: int
 
 
-def guarded(text: str) -> str:
-    """The text with a quote before each place where a spreadsheet would read a formula."""
-    return _UNGUARDED.sub("'", text)
-
-
-def unguarded(text: str) -> str:
-    """What `guarded` was given."""
-    return _GUARDED.sub("", text)
+def begins_with(columns: Sequence[str]) -> re.Pattern[bytes]:
+    """How a file of these columns begins."""
+    return re.compile(re.escape(f"\ufeff{','.join(columns)}\r\n".encode()))
 
 
 def write_csv(path: Path, columns: Sequence[str], rows: Generator[Mapping[str, Any], None, None]) -> Written:

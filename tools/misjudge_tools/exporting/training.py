@@ -11,11 +11,12 @@ from typing import Final, Literal, NamedTuple
 from sqlalchemy import Connection
 
 from misjudge_storage.export_rows import ExportedPair, exported_episodes, exported_pairs
-from misjudge_tools.exporting.gauge_replay import Part
 from misjudge_tools.exporting.json_lines import line
-from misjudge_tools.exporting.preference import Omission, Row, dpo_row, judge_found, kto_row
+from misjudge_tools.exporting.keys import Hide
+from misjudge_tools.exporting.preference import Completion, Omission, Row, dpo_row, judge_found, kto_row
 from misjudge_tools.exporting.shipped import refuse_shipped
 from misjudge_tools.exporting.splitting import split_of
+from misjudge_tools.exporting.writing import Part
 
 Keep = Literal["judge_right", "judge_wrong", "judge_decided"]
 Ability = Literal["near", "wide", "unknown"]
@@ -25,22 +26,28 @@ _ABILITY: Final[Mapping[bool | None, Ability]] = {True: "near", False: "wide", N
 
 
 class Options(NamedTuple):
-    """How rows are chosen and sorted. `keep`: only pairs of which this `judge` says so; None: all."""
+    """How rows are chosen and sorted. `hide` takes keys out of them; `keep`: only pairs of which this `judge` says so,
+    None: all.
+    """
 
     seed: int
     test_share: float
     allow_eval_tasks: bool
+    hide: Hide
     judge: str | None = None
     keep: Keep | None = None
 
 
 class Trained(NamedTuple):
-    """The files, why pairs or episodes are left out, and rows before and after the filter by ability gap."""
+    """The files, why pairs or episodes are left out, rows before and after the filter by ability gap, and how much of
+    an episode the completions of the rows are.
+    """
 
     parts: Sequence[Part]
     left_out: Mapping[Omission, int]
     before: Mapping[Ability, int]
     after: Mapping[Ability, int]
+    completions: Mapping[Completion, int]
 
 
 class _Made(NamedTuple):
@@ -94,6 +101,7 @@ def _write(folder: Path, made: Callable[[], _Stream], options: Options) -> Train
     with closing(made()) as first:
         split = split_of((one.row.task for one in first if isinstance(one.row, Row)), options.seed, options.test_share)
     left_out, before, after = Counter[Omission](), Counter[Ability](), Counter[Ability]()
+    completions = Counter[Completion]()
     rows = dict.fromkeys((TRAIN, TEST) if split.last is not None else (TRAIN,), 0)
     with (
         closing(made()) as stream,
@@ -108,8 +116,9 @@ def _write(folder: Path, made: Callable[[], _Stream], options: Options) -> Train
             if one.kept:
                 after[one.ability] += 1
                 is_test = split.is_test(one.row.task)
-                (test if is_test else train).write(line(one.row.fields))
+                (test if is_test else train).write(line(options.hide(one.row.fields)))
                 rows[TEST if is_test else TRAIN] += 1
+                completions.update([one.row.completion] if one.row.completion else [])
     if TEST not in rows:
         (folder / TEST).unlink()
-    return Trained([Part(name, number) for name, number in rows.items()], left_out, before, after)
+    return Trained([Part(name, number) for name, number in rows.items()], left_out, before, after, completions)
