@@ -118,7 +118,7 @@ class Person:
         return await self.ask("POST", f"{self.address}pair/{given['pair']}", {"Origin": self.origin}, form)
 
     async def ask(
-        self, method: str, address: str, headers: dict[str, str] | None = None, form: dict[str, Any] | None = None
+        self, method: str, address: str, headers: dict[str, str] | None = None, form: dict[str, Any] | str | None = None
     ) -> Got:
         """Any request."""
         async with self._session.request(method, address, headers=headers, data=form) as answer:

@@ -8,15 +8,17 @@ from typing import Any
 
 from builders import episode, messages, pair, passed, satisfied, verdict
 from misjudge_storage.engine import Store
-from misjudge_storage.types import Preference, Record
+from misjudge_storage.types import Done, Preference, Record
 from misjudge_tools.labelling.giving import Session, blind_pairs, give_pairs, session
+from misjudge_tools.labelling.question import QUOTE, TEXTS
 from misjudge_tools.labelling.recording import record_answers
-from misjudge_tools.labelling.values import Done, GivenAnswer, ReviewPair
+from misjudge_tools.labelling.values import GivenAnswer, ReviewPair
 from operations import rows, stored
 
 AGENTS = ("zorblax-agent", "quuxbot")
-HIDDEN = (*AGENTS, "judge-m", "judge", "#0", "|")
-"""What would give a side away: names, and what ids of pairs of runs hold."""
+REASONS = "plainlier said"
+HIDDEN = (*AGENTS, "judge-m", "judge", REASONS, "#0", "|")
+"""What would give a side away: names, what the judge says, and what ids of pairs of runs hold."""
 
 
 def review_pairs(number: int, **facts: Any) -> list[Record]:
@@ -27,10 +29,19 @@ def review_pairs(number: int, **facts: Any) -> list[Record]:
         told = f"I am {AGENTS[0]}. Order {n} is cancelled."
         first = episode(AGENTS[0], task=f"t{n}", said=messages(f"Cancel order {n}.", told), **facts)
         second = episode(AGENTS[1], task=f"t{n}", said=messages(f"Cancel order {n}.", f"No, order {n} stays."), **facts)
-        said = verdict("A" if done else "B", "AB")
+        said = verdict("A" if done else "B", "AB", reasons=REASONS)
         name = f"t{n}#0:{AGENTS[0]}|{AGENTS[1]}"
         made.append(pair(name, first, second, said, line=n + 1, prompt=f"Cancel order {n}."))
     return made
+
+
+def unquoted(shown: ReviewPair) -> ReviewPair:
+    """What is quoted in a pair that `review` shows."""
+    return shown.model_copy(
+        update={
+            name: "\n".join(line.removeprefix(QUOTE) for line in getattr(shown, name).split("\n")) for name in TEXTS
+        }
+    )
 
 
 def better(shown: ReviewPair) -> Preference:
@@ -47,7 +58,8 @@ def done(text: str) -> Done:
 
 
 def answered(shown: ReviewPair) -> GivenAnswer:
-    """The whole answer of that person."""
+    """The whole answer of that person, to a pair that may be quoted."""
+    shown = unquoted(shown)
     return GivenAnswer(shown.pair, better(shown), done(shown.response_a), done(shown.response_b))
 
 

@@ -24,8 +24,8 @@ def label(
     reviewer: Annotated[
         str | None, typer.Option(help="Needed: the id of the person who labels, such as initials; always the same.")
     ] = None,
-    language: Annotated[str, typer.Option(help="Of the page: en or zh.")] = "en",
-    port: Annotated[int, typer.Option(help="Of the page. Default: a free one.")] = 0,
+    language: Annotated[str | None, typer.Option(help="Of the page: en or zh. Default: en.")] = None,
+    port: Annotated[int | None, typer.Option(help="Of the page. Default: a free one.")] = None,
     open_: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     out: Annotated[str | None, typer.Option(help="In place of a page, write a sheet: a new .csv or .jsonl.")] = None,
     pairs: Annotated[int | None, typer.Option(help="--out: how many pairs. Default: 20.")] = None,
@@ -35,10 +35,14 @@ def label(
     as_json: AsJson = False,
 ) -> None:
     """Have a person label pairs, blind: on a page of this machine, until Ctrl-C or nothing is left, or in a sheet."""
+    of_page = language is not None or port is not None or open_
+    of_sheet = pairs is not None or only is not None or force
     if out is not None and in_ is not None:
         raise InvalidInput("A sheet is written with --out or read with --in. Give one of them.")
-    if out is None and (pairs is not None or only is not None or force):
+    if out is None and of_sheet:
         raise InvalidInput("--pairs, --only and --force say what a sheet is to be. Give --out FILE, too.")
+    if (out is not None or in_ is not None) and of_page:
+        raise InvalidInput("--language, --port and --open are of the page, and a sheet has none. Leave them out.")
     if out is not None:
         _write_sheet(as_json, audit=audit, reviewer=reviewer, path=out, pairs=pairs, only=only, force=force)
     elif in_ is not None:

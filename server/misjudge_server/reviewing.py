@@ -30,11 +30,11 @@ async def _asked(request: ReviewRequest, deps: Deps) -> ReviewResult | None:
     shown = await review(request, deps, came_by="mcp")
     if shown.pair is None or deps.ask_person is None:
         return None
-    asked = question(shown.pair)
+    asked = question(shown.pair, shown.marked)
     if len(asked.message) > MOST_ASKED:
         return None
     filled_in = await deps.ask_person(asked.message, asked.schema)
     if filled_in is None:
         return None
     answer = read_form(shown.pair.pair, filled_in)._asdict()
-    return await review(request.model_copy(update=answer), deps, came_by="mcp")
+    return await review(request.model_copy(update=answer), deps, came_by="form")

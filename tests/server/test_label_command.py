@@ -65,7 +65,7 @@ def test_a_sheet_is_written_filled_in_and_read(misjudge: Misjudge, folder: Path)
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("a",), "needs the id of the person"),
+        (("a",), "(--reviewer)"),
         (("a", "--reviewer", "gpt-4o"), "names a model"),
         (("none", "--reviewer", "ann"), "none"),
         (("a", "--reviewer", "ann", "--language", "fr"), "language"),
@@ -73,6 +73,9 @@ def test_a_sheet_is_written_filled_in_and_read(misjudge: Misjudge, folder: Path)
         (("a", "--reviewer", "ann", "--pairs", "3"), "Give --out FILE, too"),
         (("a", "--reviewer", "ann", "--in", "x.csv", "--force"), "Give --out FILE, too"),
         (("a", "--reviewer", "ann", "--in", "x.csv", "--out", "y.csv"), "Give one of them"),
+        (("a", "--reviewer", "ann", "--out", "x.csv", "--language", "fr"), "a sheet has none. Leave them out"),
+        (("a", "--reviewer", "ann", "--out", "x.csv", "--open"), "a sheet has none. Leave them out"),
+        (("a", "--reviewer", "ann", "--in", "x.csv", "--port", "0"), "a sheet has none. Leave them out"),
         (("a", "--reviewer", "ann", "--out", "sheet.txt"), ".csv or .jsonl"),
         (("a", "--reviewer", "ann", "--out", "sheet.csv", "--only", "best"), "only"),
         (("a", "--reviewer", "ann", "--in", "none.csv"), "none.csv"),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import re
 import sys
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from hypothesis import given
@@ -17,65 +17,20 @@ from hypothesis import strategies as st
 
 from builders import episode, messages, pair
 from hostile_records import MARKUP, UNSEEN, hostile_records
-from label_browsing import Got, Page, at_the_page
-from label_parts import HIDDEN, answered, at_work, label_next, label_rows, review_pairs, with_secret
+from label_browsing import Page, at_the_page
+from label_parts import AGENTS, answered, at_work, label_next, review_pairs, with_secret
 from misjudge_storage.errors import InvalidInput
 from misjudge_tools.deps import Deps
+from misjudge_tools.labelling.drawing import is_doubled
 from misjudge_tools.labelling.page import label_page
 from misjudge_tools.labelling.page_requests import LabelPageRequest
 from misjudge_tools.labelling.page_view import FIRST_CHARACTERS, NEXT_CHARACTERS, Turn, parts_of, turns
-from misjudge_tools.labelling.page_words import ZH
-from misjudge_tools.labelling.review_requests import SheetInRequest, SheetOutRequest
-from misjudge_tools.labelling.values import ReviewPair
+from misjudge_tools.labelling.page_words import CHOOSE, CHOOSE_DONE, NOT_OURS, ZH
 from misjudge_tools.results import MARK_EPISODES
-from misjudge_tools.review import sheet_in, sheet_out
-from operations import count, dump, opened, rows
+from operations import count, dump, opened
 
-
-async def test_twenty_pairs_by_page_by_review_and_by_sheet_are_the_same_rows(deps: Deps, tmp_path: Path) -> None:
-    with_secret(deps.store, review_pairs(30))
-    async with at_the_page(deps) as person:
-        at = await person.label(20)
-    assert at.page.text("p standing") == "20 labelled, 10 left" and at.page.text("p note") == "Saved."
-    assert {row["came_by"] for row in rows(deps.store, "SELECT came_by FROM gold_labels")} == {"page"}
-    async with opened(tmp_path / "other.db") as other:
-        with_secret(other.store, review_pairs(30))
-        label_next(other.store, at_work(other.store, "ann"), 20)
-        assert label_rows(other.store) == label_rows(deps.store)
-        assert len(label_rows(other.store)) == 60
-    async with opened(tmp_path / "third.db") as third:
-        with_secret(third.store, review_pairs(30))
-        sheet = str(tmp_path / "sheet.jsonl")
-        await sheet_out(SheetOutRequest(audit="a", reviewer="ann", path=sheet), third)
-        fill_in(Path(sheet))
-        await sheet_in(SheetInRequest(audit="a", reviewer="ann", path=sheet), third)
-        assert label_rows(third.store) == label_rows(deps.store)
-
-
-def fill_in(sheet: Path) -> None:
-    """Answer every pair of a JSONL sheet, as on the page."""
-    found = [json.loads(line) for line in sheet.read_text(encoding="utf-8").splitlines()]
-    texts = ("pair", "task", "criteria", "constraints", "response_a", "response_b")
-    filled = [{**row, **answered(ReviewPair(**{name: row[name] for name in texts}))._asdict()} for row in found]
-    sheet.write_text("".join(f"{json.dumps(row)}\n" for row in filled), encoding="utf-8")
-
-
-async def test_a_page_shows_no_agent_model_id_stream_or_verdict(deps: Deps) -> None:
-    with_secret(deps.store, review_pairs(12, base_model="wizardlm-7b"))
-    seen: list[Got] = []
-    async with at_the_page(deps) as person:
-        for _ in range(12):
-            shown = await person.get()
-            assert "[agent]" in shown.page.pair.response_a + shown.page.pair.response_b
-            seen += [
-                shown,
-                await person.say({"pair": shown.page.pair.pair}),
-                await person.say(answered(shown.page.pair)),
-            ]
-        seen += [await person.get("pair/rev_0"), await person.get()]
-    told = [f"{one.address} {one.headers} {without_assets(one.text)}".lower() for one in seen]
-    told = [text.replace("'server': 'misjudge'", "") for text in told]
-    assert not [word for word in (*HIDDEN, "wizardlm", "random", "chosen") for text in told if word in text]
+ONLY = f"t0#0:{AGENTS[0]}|{AGENTS[1]}"
+"""The pair of an audit that has but one."""
 
 
 def without_assets(html: str) -> str:
@@ -184,6 +139,16 @@ KNOWN = set(
 )
 
 
+async def test_what_nobody_sees_in_a_text_is_a_sign_on_the_page(deps: Deps) -> None:
+    a, b = [episode(name, said=messages("hi", "con\u00adfirm\u034fed\u3164")) for name in "xy"]
+    with_secret(deps.store, [pair("p", a, b, prompt="pay\u00adpal")])
+    async with at_the_page(deps) as person:
+        page = (await person.get()).page
+    assert page.pair.task == "pay⟦U+00AD⟧pal"
+    assert {page.pair.response_a, page.pair.response_b} == {"hicon⟦U+00AD⟧firm⟦U+034F⟧ed⟦U+3164⟧"}
+    assert not re.search("[\u00ad\u034f\u3164]", page.rawdata)
+
+
 async def test_the_same_answer_twice_is_stored_once_and_another_one_is_a_correction(deps: Deps) -> None:
     with_secret(deps.store, review_pairs(4))
     async with at_the_page(deps) as person:
@@ -246,15 +211,28 @@ async def test_two_people_label_at_once_and_neither_sees_the_others_pairs(deps: 
 
 
 @pytest.mark.parametrize(
-    "form",
-    [{}, {"pref": ""}, {"pref": "C"}, {"pref": "A", "success_a": "perhaps"}, {str(n): "x" for n in range(30)}],
+    ("form", "said"),
+    [
+        ({}, CHOOSE),
+        ({"pref": ""}, CHOOSE),
+        ({"pref": "C"}, CHOOSE),
+        ({"pref": "C", "success_a": "perhaps"}, CHOOSE),
+        ({"pref": "A", "success_a": "perhaps"}, CHOOSE_DONE),
+        ({"pref": "A", "success_b": "perhaps"}, CHOOSE_DONE),
+        ({"pref": ["A", "B"]}, NOT_OURS),
+        ({"pref": ["A", "A"]}, NOT_OURS),
+        ({"pref": "A", "success_a": ["yes", "no"]}, NOT_OURS),
+        ({str(n): "x" for n in range(30)}, NOT_OURS),
+    ],
 )
-async def test_an_answer_that_is_not_whole_is_asked_for_again(deps: Deps, form: dict[str, str]) -> None:
+async def test_an_answer_that_cannot_be_read_is_asked_for_again(deps: Deps, form: dict[str, Any], said: str) -> None:
     with_secret(deps.store, review_pairs(2))
     async with at_the_page(deps) as person:
         shown = (await person.get()).page.pair
-        got = await person.say({"pair": shown.pair, **form})
-        assert got.status == 400 and "Nothing was saved" in got.page.text("p note") and got.page.pair == shown
+        sent = urlencode(form, doseq=True)
+        kind = {"Origin": person.origin, "Content-Type": "application/x-www-form-urlencoded"}
+        got = await person.ask("POST", f"{person.address}pair/{shown.pair}", kind, sent)
+        assert (got.status, got.page.text("p note"), got.page.pair) == (400, said, shown)
         assert count(deps.store, "gold_labels") == 0
 
 
@@ -403,3 +381,36 @@ async def test_a_port_that_is_taken_is_said(deps: Deps) -> None:
         with pytest.raises(InvalidInput, match=f"Port {port} cannot be had"):
             async with at_the_page(deps, "bob", port=port):
                 pass
+    assert count(deps.store, "reviews") == 0
+
+
+async def test_a_pair_is_given_to_whoever_opens_the_page_and_not_before(deps: Deps) -> None:
+    with_secret(deps.store, review_pairs(3))
+    async with at_the_page(deps) as person:
+        assert person.opened.result.standing.left == 3 and count(deps.store, "reviews") == 0
+        await person.get()
+        assert count(deps.store, "reviews") == 1
+
+
+async def test_where_others_took_the_last_pair_before_the_page_was_opened_nothing_is_left(deps: Deps) -> None:
+    with_secret(deps.store, review_pairs(1), next(s for s in map(str, range(50)) if not is_doubled(s, ONLY)))
+    async with at_the_page(deps) as person:
+        label_next(deps.store, at_work(deps.store, "bob"))
+        assert (await person.get()).page.text("h1") == "Nothing is left"
+
+
+async def test_whoever_leaves_while_they_answer_leaves_no_trace(deps: Deps, caplog: pytest.LogCaptureFixture) -> None:
+    with_secret(deps.store, review_pairs(2))
+    async with at_the_page(deps) as person:
+        shown = (await person.get()).page.pair
+        host = person.origin.removeprefix("http://")
+        path = f"{person.address.removeprefix(person.origin)}pair/{shown.pair}"
+        head = f"POST {path} HTTP/1.1\r\nHost: {host}\r\nOrigin: {person.origin}\r\n"
+        for sent in ("Content-Length: 50\r\n\r\npref=A", "Transfer-Encoding: chunked\r\n\r\n6\r\npref=A\r\n"):
+            _, writer = await asyncio.open_connection(*host.split(":"))
+            writer.write(f"{head}Content-Type: application/x-www-form-urlencoded\r\n{sent}".encode())
+            await writer.drain()
+            await person.get()  # until the server is at it
+            writer.transport.abort()
+        assert (await person.say(answered(shown))).page.text("p note") == "Saved."
+    assert count(deps.store, "gold_labels") == 1 and caplog.records == []

@@ -8,23 +8,43 @@ from datetime import UTC, datetime, timedelta
 from itertools import permutations
 
 import pytest
+from sqlalchemy import event
 
+from builders import pair
 from label_parts import answered, at_work, label_next, of_every_interest, review_pairs, with_secret
+from misjudge_storage.columns import utc_now
 from misjudge_storage.review_records import Review, Reviewable, Vote
 from misjudge_tools.deps import Deps
 from misjudge_tools.labelling import drawing
-from misjudge_tools.labelling.drawing import DOUBLED_SHARE, RANDOM_SHARE, Drawn, drawn, is_doubled, stream_of_turn
-from misjudge_tools.labelling.giving import blind_pairs, give_pairs, standing_of
-from misjudge_tools.labelling.queue import HELD_FOR, Reviewer, Standing, lined_up, next_reviews, unanswered
+from misjudge_tools.labelling.drawing import (
+    DOUBLED_SHARE,
+    RANDOM_SHARE,
+    WEIGHTS,
+    Drawn,
+    drawn,
+    is_doubled,
+    stream_of_turn,
+)
+from misjudge_tools.labelling.giving import (
+    NO_PAIRS,
+    NOTHING_LEFT,
+    blind_pairs,
+    give_pairs,
+    lines_of,
+    session,
+    standing_of,
+    why_nothing,
+)
+from misjudge_tools.labelling.queue import HELD_FOR, Reviewer, Standing, lined_up, next_reviews, number_left, unanswered
 from misjudge_tools.labelling.recording import record_answers
-from operations import rows
+from operations import rows, stored
 
 NOW = datetime(2027, 1, 1, tzinfo=UTC)
 NOTHING = Standing((), ())
 
 
 def pairs(number: int) -> list[Reviewable]:
-    return [Reviewable(f"p{n}", f"a{n}", f"b{n}", n % 4) for n in range(number)]
+    return [Reviewable(f"p{n}", n % 4) for n in range(number)]
 
 
 def reviewer(name: str = "ann", now: datetime = NOW) -> Reviewer:
@@ -40,8 +60,7 @@ def test_half_of_all_pairs_are_random_and_a_fifth_go_to_two_people() -> None:
     lots = [drawn("s", f"p{n}") for n in range(10_000)]
     random = [lot for lot in lots if lot.stream == "random"]
     assert len(random) / 10_000 == pytest.approx(RANDOM_SHARE, abs=0.02)
-    assert {lot.weight for lot in random} == {2.0}
-    assert {lot.weight for lot in lots if lot.stream == "chosen"} == {None}
+    assert WEIGHTS == {"random": 1 / RANDOM_SHARE, "chosen": None}
     assert all(0 <= lot.place < 1 for lot in lots)
     assert sum(is_doubled("s", f"p{n}") for n in range(10_000)) / 10_000 == pytest.approx(DOUBLED_SHARE, abs=0.02)
     both = sum(is_doubled("s", f"p{n}") and drawn("s", f"p{n}").stream == "random" for n in range(10_000))
@@ -56,13 +75,14 @@ def test_of_every_two_turns_one_is_random_and_nobody_can_tell_which() -> None:
 
 
 def test_the_first_of_the_random_stream_are_any_pairs_and_the_first_chosen_ones_the_most_informative() -> None:
-    lines = lined_up("s", pairs(400))
-    places = [one.lot.place for one in lines["random"]]
+    lines = lined_up("s", pairs(400)).in_order
+    interest = {one.pair_id: one.interest for one in pairs(400)}
+    places = [drawn("s", one).place for one in lines["random"]]
     assert places == sorted(places)
-    assert {one.pair.interest for one in lines["random"][:40]} == {0, 1, 2, 3}
-    assert {one.pair.interest for one in lines["chosen"][:40]} == {0}
-    interest = [one.pair.interest for one in lines["chosen"]]
-    assert interest == sorted(interest)
+    assert {interest[one] for one in lines["random"][:40]} == {0, 1, 2, 3}
+    assert {interest[one] for one in lines["chosen"][:40]} == {0}
+    chosen = [interest[one] for one in lines["chosen"]]
+    assert chosen == sorted(chosen)
 
 
 def test_every_pair_is_as_likely_to_be_among_the_first_random_ones_whatever_was_chosen(
@@ -71,7 +91,7 @@ def test_every_pair_is_as_likely_to_be_among_the_first_random_ones_whatever_was_
     """All ways in which the lots of five pairs can fall: three random ones, of which two are labelled, two chosen."""
     labelled: Counter[str] = Counter()
     chosen: Counter[str] = Counter()
-    five = [Reviewable(f"p{n}", "", "", n) for n in range(5)]
+    five = [Reviewable(f"p{n}", n) for n in range(5)]
     for order in permutations(range(5)):
         lots = {
             f"p{n}": Drawn("random", place / 3) if place < 3 else Drawn("chosen", (place - 3) / 2)
@@ -112,14 +132,14 @@ def test_a_pair_that_nobody_answered_for_a_day_goes_to_another() -> None:
     lines = lined_up("s", pairs(10))
     assert all(is_doubled("s", one.pair_id) for one in next_reviews(lines, Standing(mine, ()), later, 10))
     assert len(next_reviews(lines, Standing(mine, ()), later._replace(now=NOW + HELD_FOR), 10)) == 10
-    answered_ones = [Vote(one.pair_id, "ann", "A", True) for one in mine]
+    answered_ones = [Vote(one.pair_id, "ann", "A") for one in mine]
     left = next_reviews(lines, Standing(mine, answered_ones), later._replace(now=NOW + 2 * HELD_FOR), 10)
     assert all(is_doubled("s", one.pair_id) for one in left)
 
 
 def test_a_pair_on_which_two_disagree_goes_to_a_third() -> None:
     doubled = next(one for one in given_all(60) if is_doubled("s", one.pair_id))
-    votes = [Vote(doubled.pair_id, "ann", "A", True), Vote(doubled.pair_id, "bob", "A", True)]
+    votes = [Vote(doubled.pair_id, "ann", "A"), Vote(doubled.pair_id, "bob", "A")]
     agree = given_all(60, "cyd", Standing((), votes))
     assert doubled.pair_id not in {one.pair_id for one in agree}
     split = given_all(60, "cyd", Standing((), [votes[0], votes[1]._replace(pref="tie")]))
@@ -128,25 +148,102 @@ def test_a_pair_on_which_two_disagree_goes_to_a_third() -> None:
 
 
 def test_imported_labels_make_a_chosen_pair_needless_and_no_random_one() -> None:
-    imported = [Vote(f"p{n}", "bob", "A", False) for n in range(60)]
-    given = given_all(60, "ann", Standing((), imported))
+    imported = [Vote(f"p{n}", "bob", "A") for n in range(60)]
+    lines = lined_up("s", pairs(60), imported)
+    given = next_reviews(lines, NOTHING, reviewer(), 60)
     assert {one.pair_id for one in given if one.stream == "random"} == {
         f"p{n}" for n in range(60) if drawn("s", f"p{n}").stream == "random"
     }
-    assert all(is_doubled("s", one.pair_id) for one in given if one.stream == "chosen")
+    chosen = {one.pair_id for one in given if one.stream == "chosen"}
+    assert chosen == {f"p{n}" for n in range(60) if is_doubled("s", f"p{n}")} - {*lines.in_order["random"]}
+    assert number_left(lines, NOTHING, reviewer()) == len(given)
+    assert {one.stream for one in next_reviews(lines, NOTHING, reviewer("bob"), 60)} == {"random"}
+    votes = [Vote(one, "ann", "A") for one in chosen]
+    assert {one.stream for one in next_reviews(lines, Standing((), votes), reviewer("cyd"), 60)} == {"random"}
+    split = [vote._replace(pref="B") for vote in votes]
+    third = next_reviews(lines, Standing((), split), reviewer("cyd"), 60)
+    assert {one.pair_id for one in third if one.stream == "chosen"} == chosen
+
+
+def test_how_many_are_left_is_how_many_are_given() -> None:
+    lines, mine = lined_up("s", pairs(80)), given_all(20)
+    votes = [
+        Vote(one.pair_id, name, pref) for one, name, pref in zip(mine, ["ann", "cyd"] * 10, "AAB" * 7, strict=False)
+    ]
+    elsewhere = Review("rev_x", "of another day", "bob", "random", 2.0, "AB", NOW)
+    for standing in (NOTHING, Standing(mine, ()), Standing([*mine, elsewhere], votes)):
+        for name in ("ann", "bob", "cyd"):
+            given = next_reviews(lines, standing, reviewer(name), 100)
+            assert number_left(lines, standing, reviewer(name)) == len(given)
 
 
 def test_one_stream_alone_can_be_asked_for() -> None:
     lines, none = lined_up("s", pairs(40)), Standing((), ())
     only = next_reviews(lines, none, reviewer(), 40, "random")
-    assert [one.pair_id for one in only] == [one.pair.pair_id for one in lines["random"]]
+    assert [one.pair_id for one in only] == list(lines.in_order["random"])
     assert {one.stream for one in next_reviews(lines, none, reviewer(), 40, "chosen")} == {"chosen"}
 
 
-def test_a_label_that_was_imported_answers_no_review() -> None:
+def test_what_another_said_answers_no_review() -> None:
     (mine,) = given_all(1)
-    assert unanswered(Standing([mine], [Vote(mine.pair_id, "ann", "A", False)]), "ann") == [mine]
-    assert unanswered(Standing([mine], [Vote(mine.pair_id, "ann", "A", True)]), "ann") == []
+    assert unanswered(Standing([mine], [Vote(mine.pair_id, "bob", "A")]), "ann") == [mine]
+    assert unanswered(Standing([mine], [Vote(mine.pair_id, "ann", "A")]), "ann") == []
+
+
+def test_what_comes_into_the_audit_while_somebody_labels_is_given_too(deps: Deps) -> None:
+    with_secret(deps.store, review_pairs(4))
+    of = at_work(deps.store, "ann")
+    assert standing_of(deps.store, of).left == 4
+    stored(deps.store, review_pairs(6))
+    assert standing_of(deps.store, of).left == 6 and len(give_pairs(deps.store, of, 10)) == 6
+
+
+def test_all_pairs_of_an_audit_are_read_once_and_not_for_every_click(deps: Deps) -> None:
+    with_secret(deps.store, review_pairs(8))
+    of = at_work(deps.store, "ann")
+    asked: list[str] = []
+
+    def note(_: object, __: object, statement: str, *___: object) -> None:
+        asked.append(statement)
+
+    event.listen(deps.store.engine, "before_cursor_execute", note)
+    label_next(deps.store, of, 4)
+    standing_of(deps.store, of)
+    why_nothing(deps.store, of)
+    session(deps.store, "a", "ann")
+    assert sum("deceiving" in one for one in asked) == 1
+    assert not [one for one in asked if "SELECT agent FROM trajectories" in one]
+
+
+def test_what_judges_say_meanwhile_is_what_is_informative_a_minute_later(deps: Deps) -> None:
+    records = of_every_interest(40)
+    with_secret(deps.store, [one.model_copy(update={"verdicts": ()}) for one in records])
+    of = at_work(deps.store, "ann")
+    before = lines_of(deps.store, of.audit, utc_now()).in_order["chosen"]
+    assert not before[0].startswith("turned")
+    stored(deps.store, records)
+    after = lines_of(deps.store, of.audit, utc_now() + timedelta(minutes=1)).in_order["chosen"]
+    turned = [one.split()[0] for one in after].index("turned")
+    assert {*before} == {*after} and [one.split()[0] for one in after[:turned]] == ["satisfied"] * turned
+
+
+def test_only_one_stream_means_that_no_open_pair_of_the_other_is_given(deps: Deps) -> None:
+    with_secret(deps.store, review_pairs(30))
+    of = at_work(deps.store, "ann")
+    both = give_pairs(deps.store, of, 6)
+    assert {one.stream for one in both} == {"random", "chosen"}
+    for only in ("random", "chosen"):
+        given = give_pairs(deps.store, of, 8, only)
+        assert len(given) == 8 and {one.stream for one in given} == {only}
+        assert {*given[:3]} == {one for one in both if one.stream == only}
+
+
+def test_whether_anything_is_left_is_told_apart_from_an_audit_without_pairs(deps: Deps) -> None:
+    with_secret(deps.store, review_pairs(2))
+    of = at_work(deps.store, "ann")
+    assert why_nothing(deps.store, of) == NOTHING_LEFT
+    with_secret(deps.store, [pair("p", None, None)], audit="b")
+    assert why_nothing(deps.store, at_work(deps.store, "ann", "b")) == NO_PAIRS
 
 
 def test_the_informative_kinds_are_found_in_the_store(deps: Deps) -> None:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
 from builders import episode, messages, pair
 from label_parts import HIDDEN, answered, at_work, label_next, label_rows, review_pairs, with_secret
+from misjudge_storage.engine import Store
 from misjudge_storage.errors import InvalidInput
+from misjudge_storage.review_records import Review
 from misjudge_tools.deps import Deps
+from misjudge_tools.labelling.giving import Session, blind_pairs
 from misjudge_tools.labelling.review_requests import SheetInRequest, SheetOutRequest
 from misjudge_tools.labelling.values import ReviewPair
 from misjudge_tools.results import SheetResult
@@ -92,6 +96,35 @@ async def test_the_same_sheet_again_adds_nothing_and_another_answer_is_a_correct
     assert count(deps.store, "gold_labels") == 7
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+async def test_a_sheet_of_many_pairs_is_written_few_at_a_time(
+    deps: Deps, tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_secret(deps.store, review_pairs(50))
+    read: list[int] = []
+
+    def counted(store: Store, of: Session, some: Sequence[Review]) -> list[ReviewPair]:
+        read.append(len(some))
+        return blind_pairs(store, of, some)
+
+    monkeypatch.setattr("misjudge_tools.review.blind_pairs", counted)
+    out = await written(deps, tmp_path / f"sheet{suffix}", pairs=50)
+    given = {row["token"] for row in rows(deps.store, "SELECT token FROM reviews")}
+    found = [row["pair"] for row in cells_of(tmp_path / f"sheet{suffix}")]
+    assert out.pairs == len(found) == 50 and {*found} == given
+    assert sum(read) == 50 and max(read) <= 20
+
+
+async def test_a_sheet_of_one_stream_leaves_the_open_pairs_of_the_other_out(deps: Deps, tmp_path: Path) -> None:
+    with_secret(deps.store, review_pairs(20))
+    await written(deps, tmp_path / "both.csv", pairs=6)
+    await written(deps, tmp_path / "random.csv", pairs=8, only="random")
+    stream = {row["token"]: row["stream"] for row in rows(deps.store, "SELECT token, stream FROM reviews")}
+    both, one = ([row["pair"] for row in cells_of(tmp_path / name)] for name in ("both.csv", "random.csv"))
+    assert {stream[token] for token in both} == {"random", "chosen"}
+    assert {stream[token] for token in one} == {"random"} and {*one} & {*both}
+
+
 def capitals_turned(found: list[Cells]) -> list[Cells]:
     names = ("pref", "success_a", "success_b")
     return [{name: str(cell).swapcase() if name in names else cell for name, cell in row.items()} for row in found]
@@ -150,11 +183,13 @@ async def test_a_sheet_is_blind_and_what_is_empty_stays_open(deps: Deps, tmp_pat
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"pref": "C"}, "line 2: pref must be A, B or tie"),
+        ({"pref": "left"}, 'line 2: pref must be A, B or tie, not "left"'),
+        ({"pref": "Order 1 is cancelled."}, "line 2: pref must be A, B or tie: which"),
         ({"pref": "", "success_a": "yes"}, "line 2: pref must be A, B or tie"),
-        ({"success_b": "perhaps"}, "line 2: success_b must be yes, no or unsure"),
+        ({"success_b": "Perhaps"}, 'line 2: success_b must be yes, no or unsure, or empty, not "Perhaps"'),
         ({"pair": ""}, "line 2: the cell pair is empty"),
-        ({"pair": "rev_0123456789abcdef"}, "This reviewer was given no pair of this audit under that token"),
+        ({"pair": "rev_0123456789abcdef"}, 'line 2: no pair was given out under the token "rev_0123456789abcdef"'),
+        ({"pair": "I am quuxbot."}, "line 2: no pair was given out under the token. Keep"),
     ],
 )
 async def test_one_wrong_row_leaves_all_out(deps: Deps, tmp_path: Path, change: Cells, said: str) -> None:
@@ -166,7 +201,7 @@ async def test_one_wrong_row_leaves_all_out(deps: Deps, tmp_path: Path, change: 
     flat = [{name: cell for name, cell in row.items() if name not in TEXTS} for row in full]
     save(path, [{**flat[0], **change}, *flat[1:]])
     before = dump(deps.store)
-    with pytest.raises(InvalidInput, match=said):
+    with pytest.raises(InvalidInput, match=f"Nothing of sheet.csv was stored. {said}"):
         await read_in(deps, path)
     assert dump(deps.store) == before
 
@@ -180,13 +215,18 @@ async def test_rows_that_cannot_be_are_all_named(deps: Deps, tmp_path: Path) -> 
     with pytest.raises(InvalidInput) as refused:
         await read_in(deps, path)
     said = str(refused.value)
-    assert said.startswith("Nothing of sheet.csv was stored. line 2: pref must be")
-    assert said.endswith("and 4 more") and "HYPERLINK" not in said
+    assert said.startswith("Nothing of sheet.csv was stored. lines 2, 3, 4 and 5 more: pref must be")
+    assert said.endswith("line 11: this pair is answered in line 10, too. Keep one of them.")
+    assert said.count("pref") == 1 and "HYPERLINK" not in said
+    words = ["left", "right", "left", "one", "two", "three", "four", "five"]
+    save(path, [{**row, "pref": word} for row, word in zip(found, words, strict=True)])
+    with pytest.raises(InvalidInput, match=r'lines 2 and 4: .*"left".* line 3: .*"right".*"three".*and 2 more$'):
+        await read_in(deps, path)
     save(path, [{"pair": found[0]["pair"], "pref": "A"}, {"pair": found[0]["pair"], "pref": "A"}])
     with pytest.raises(InvalidInput, match="line 3: this pair is answered in line 2, too"):
         await read_in(deps, path)
-    save(path, [{"pair": found[0]["pair"], "better": "A"}])
-    with pytest.raises(InvalidInput, match="there is no column pref"):
+    save(path, [{"pair": row["pair"], "better": "A"} for row in found])
+    with pytest.raises(InvalidInput, match=r"lines 2, 3, 4 and 5 more: there is no column pref\. Keep [^;:]*$"):
         await read_in(deps, path)
     path.write_text("pair,pref\nrev_1\n", encoding="utf-8")
     with pytest.raises(InvalidInput, match="line 2: it has 1 cells"):
@@ -198,10 +238,50 @@ async def test_a_sheet_of_another_reviewer_is_refused(deps: Deps, tmp_path: Path
     path = tmp_path / "sheet.jsonl"
     await written(deps, path, pairs=3)
     save(path, [filled(row) for row in cells_of(path)])
-    with pytest.raises(InvalidInput, match="This reviewer was given no pair"):
+    with pytest.raises(InvalidInput, match=r"lines 1, 2 and 3: this pair was given to another reviewer\. Name the one"):
         await read_in(deps, path, "bob")
+    assert count(deps.store, "gold_labels") == 0
     with pytest.raises(InvalidInput, match="needs the id of the person"):
         await read_in(deps, path, None)
+
+
+async def test_a_sheet_of_another_audit_or_store_is_refused_and_says_so(deps: Deps, tmp_path: Path) -> None:
+    with_secret(deps.store, review_pairs(3))
+    with_secret(deps.store, review_pairs(3), "another secret", "b")
+    path = tmp_path / "sheet.jsonl"
+    await written(deps, path, pairs=3)
+    save(path, [filled(row) for row in cells_of(path)])
+    request = SheetInRequest(audit="b", reviewer="ann", path=str(path))
+    with pytest.raises(InvalidInput, match=r"lines 1, 2 and 3: this pair is of another audit\. Read the sheet into"):
+        await sheet_in(request, deps)
+    async with opened(tmp_path / "other.db") as other:
+        with_secret(other.store, review_pairs(3), "another secret")
+        with pytest.raises(InvalidInput, match=r"line 1: no pair was given out under the token .* line 3: no pair"):
+            await read_in(other, path)
+        assert count(other.store, "gold_labels") == 0
+
+
+def full_disk(*_: object) -> NoReturn:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize("failing", ["misjudge_tools.review.write_sheet", "misjudge_tools.exporting.writing._name"])
+async def test_pairs_of_a_sheet_that_could_not_be_written_are_given_to_nobody(
+    deps: Deps, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    with_secret(deps.store, review_pairs(12))
+    await written(deps, tmp_path / "first.csv", pairs=4)
+    (tmp_path / "there.csv").write_text("mine", encoding="utf-8")
+    before = rows(deps.store, "SELECT * FROM reviews")
+    with pytest.raises(InvalidInput, match="is there already"):
+        await written(deps, tmp_path / "there.csv", pairs=12)
+    with monkeypatch.context() as broken:
+        broken.setattr(failing, full_disk)
+        with pytest.raises(InvalidInput, match="No space left on device"):
+            await written(deps, tmp_path / "sheet.csv", pairs=12)
+    assert rows(deps.store, "SELECT * FROM reviews") == before and len(before) == 4
+    assert sorted(one.name for one in tmp_path.glob("*.csv")) == ["first.csv", "there.csv"]
+    assert (await written(deps, tmp_path / "sheet.csv", pairs=12)).pairs == 12
 
 
 async def test_formulas_are_no_formulas_in_a_sheet(deps: Deps, tmp_path: Path) -> None:

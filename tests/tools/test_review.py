@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -12,13 +13,13 @@ from misjudge_storage.errors import InvalidInput, NotFound
 from misjudge_tools.deps import Deps
 from misjudge_tools.labelling.drawing import drawn
 from misjudge_tools.labelling.giving import give_pairs
-from misjudge_tools.labelling.question import question, question_schema, read_form
+from misjudge_tools.labelling.question import TEXTS, question, question_schema, quoted, read_form
 from misjudge_tools.labelling.recording import record_answers
 from misjudge_tools.labelling.review_requests import ReviewRequest
 from misjudge_tools.labelling.reviewers import reviewer_named
 from misjudge_tools.requests import SummarizeRequest
 from misjudge_tools.results import MARK_EPISODES, ReviewResult
-from misjudge_tools.review import review
+from misjudge_tools.review import GOES_ON, review
 from misjudge_tools.summarize_audit import summarize
 from operations import count, dump, rows, stored
 
@@ -107,6 +108,12 @@ async def test_no_error_gives_a_name_away(deps: Deps) -> None:
         await next_of(deps, audit="other")
 
 
+UNSEEN = (
+    *("\u00ad", "\u034f", "\u061c", "\u115f", "\u180e", "\u200b", "\u200d", "\u200e", "\u202e", "\u2060"),
+    *("\u2066", "\u2800", "\u3164", "\ufe0f", "\ufeff", "\uffa0", "\ue000", "\ud800", "\U000e0041", "\U000e0100"),
+)
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [
@@ -116,6 +123,10 @@ async def test_no_error_gives_a_name_away(deps: Deps) -> None:
         ("deepseek", "names a model"),
         ("LLM", "could be anybody"),
         ("a\u0000b", "one line of 1 to 120"),
+        ("\uff43\uff4c\uff41\uff55\uff44\uff45-opus-4", "names a model"),
+        ("\uff21\uff29", "could be anybody"),
+        *((f"a{unseen}nn", "can all be seen") for unseen in UNSEEN),
+        *((unseen, "can all be seen") for unseen in UNSEEN),
     ],
 )
 def test_a_reviewer_is_a_person(name: str | None, said: str) -> None:
@@ -127,6 +138,31 @@ def test_a_reviewer_is_called_as_at_first_whatever_the_capitals() -> None:
     assert reviewer_named("  Ann   B. ") == "Ann B."
     assert reviewer_named("ANN", ["ann", "bob"]) == "ann"
     assert reviewer_named("王芳") == "王芳"
+    assert reviewer_named("ANN", ["ANN", "ann"]) == "ANN" and reviewer_named("ann", ["ANN", "ann"]) == "ann"
+
+
+@pytest.mark.parametrize("name", ["\uff21\uff4e\uff4e", " ann\u00a0", "\u24d0nn", "aN\uff4e"])
+def test_ids_that_look_the_same_are_one_person(deps: Deps, name: str) -> None:
+    with_secret(deps.store, review_pairs(2))
+    label_next(deps.store, at_work(deps.store, "ann"))
+    assert at_work(deps.store, name).reviewer == "ann"
+
+
+@pytest.mark.parametrize("imported", ["\uff41nn", "a\u200bnn", "a\u00adnn", "ANN"])
+def test_a_person_whose_labels_were_imported_is_known_by_what_their_id_looks_like(deps: Deps, imported: str) -> None:
+    record = pair("p", episode("x", said=messages("hi", "done")), episode("y", said=messages("hi", "no")))
+    with_secret(deps.store, [record.model_copy(update={"gold": (label("A", labeller=imported),)})])
+    assert at_work(deps.store, "ann").reviewer == imported
+    assert at_work(deps.store, "bob").reviewer == "bob"
+
+
+def test_an_agent_that_is_called_as_a_reviewer_is_later_on_makes_no_difference(deps: Deps) -> None:
+    with_secret(deps.store, review_pairs(2))
+    label_next(deps.store, at_work(deps.store, "ann"))
+    stored(deps.store, [pair("p", episode("Ann", task="t", said=messages("hi", "ok")), episode("y", task="t"))])
+    assert at_work(deps.store, "ANN").reviewer == "ann"
+    with pytest.raises(InvalidInput, match="names a model"):
+        at_work(deps.store, "\uff39")
 
 
 async def test_a_second_label_is_a_new_row_that_counts_and_the_same_again_is_none(deps: Deps) -> None:
@@ -161,6 +197,26 @@ async def test_unsure_and_unsaid_success_add_no_check(deps: Deps) -> None:
         assert shown.pair is not None
         await next_of(deps, pair=shown.pair.pair, pref="tie", **success)
     assert count(deps.store, "checks") == 0 and count(deps.store, "gold_labels") == 2
+
+
+async def test_unsure_takes_back_a_yes_or_no_and_what_is_left_out_does_not(deps: Deps) -> None:
+    with_secret(deps.store, review_pairs(1))
+    shown = await next_of(deps)
+    assert shown.pair is not None
+    token = shown.pair.pair
+    success = "SELECT COUNT(success_a) + COUNT(success_b) AS known FROM pair_gold"
+    for said, known, became in (
+        ({"success_a": "yes", "success_b": "no"}, 2, "new"),
+        ({}, 2, "same"),
+        ({"success_a": "unsure"}, 1, "correction"),
+        ({"success_a": "unsure"}, 1, "same"),
+        ({"success_b": "unsure"}, 0, "correction"),
+        ({"success_a": "no"}, 1, "correction"),
+    ):
+        kept = await next_of(deps, pair=token, pref="A", **said)
+        assert kept.recorded is not None and kept.recorded.became == became
+        assert rows(deps.store, success) == [{"known": known}]
+    assert count(deps.store, "checks") == 5 and count(deps.store, "gold_labels") == 1
 
 
 async def test_a_person_whose_label_was_imported_corrects_it(deps: Deps) -> None:
@@ -206,7 +262,9 @@ async def test_long_responses_are_read_on_at_a_cursor(deps: Deps) -> None:
     while True:
         found = await review(asked(pair=whole.pair, cursor=cursor), deps, most_bytes=7000)
         assert found.pair is not None and len(found.model_dump_json()) < 9000
-        parts.append((found.pair.response_a, found.pair.response_b))
+        texts = found.pair.response_a, found.pair.response_b
+        assert all(one.startswith("> ") for one in texts)
+        parts.append((texts[0].removeprefix(GOES_ON), texts[1].removeprefix(GOES_ON)))
         if found.pair.next_cursor is None:
             break
         assert f"cursor {found.pair.next_cursor}." in str(found.next)
@@ -217,7 +275,8 @@ async def test_long_responses_are_read_on_at_a_cursor(deps: Deps) -> None:
 
 async def test_made_up_episodes_are_marked(deps: Deps) -> None:
     with_secret(deps.store, review_pairs(2, simulated=True))
-    assert (await next_of(deps)).marked == MARK_EPISODES
+    shown = await next_of(deps)
+    assert shown.marked == MARK_EPISODES and str(shown.next).startswith("First show the mark.")
 
 
 async def test_labels_change_gold_and_the_summary_and_no_row_is_edited(deps: Deps) -> None:
@@ -248,11 +307,40 @@ async def test_people_agree_or_not_in_the_summary(deps: Deps) -> None:
     assert people.kappa is not None and people.ac1 is not None and people.ac1.value == 1.0
 
 
+FAKES = (
+    "fine\n\nResponse B\nI did nothing.\nWhich response was better?",
+    "fine\r\n> Response B\r\nnothing\rResponse B\x85Response B\x0bResponse B\u2028Response B",
+    "\u202eesnopseR\u202c \x1b[2J\x00 \u200bResponse\u00ad B\u2066",
+    "",
+)
+
+
+@pytest.mark.parametrize("fake", FAKES)
+async def test_no_text_of_a_pair_passes_for_a_heading_or_another_response(deps: Deps, fake: str) -> None:
+    texts = {"prompt": f"Do it.\n{fake}", "success_criteria": fake, "hard_constraints": fake}
+    sides = [episode(name, said=messages("hi", fake), simulated=True) for name in "xy"]
+    record = pair("p", sides[0], sides[1])
+    assert record.task is not None
+    with_secret(deps.store, [record.model_copy(update={"task": record.task.model_copy(update=texts)})])
+    shown = await next_of(deps)
+    assert shown.pair is not None
+    told = question(shown.pair, shown.marked).message
+    lines = told.split("\n")
+    assert lines[0] == MARK_EPISODES
+    own = [line for line in lines if line and not line.startswith("> ")]
+    headings = ["Task", *(["What counts as done", "What must hold"] if fake else []), "Response A", "Response B"]
+    assert own[2:] == headings and own[1].startswith("Which response was better?")
+    for text in (told, shown.pair.model_dump_json()):
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u206f]", text)
+    for name in TEXTS:
+        assert all(line.startswith("> ") for line in getattr(shown.pair, name).split("\n") if fake)
+
+
 def test_the_form_of_a_client_asks_for_plain_fields_and_reads_them(deps: Deps) -> None:
     schema = question_schema()
     assert schema["required"] == ["pref"] and {one["type"] for one in schema["properties"].values()} == {"string"}
     with_secret(deps.store, review_pairs(1))
-    shown = label_next(deps.store, at_work(deps.store, "ann"))[0]
+    shown = quoted(label_next(deps.store, at_work(deps.store, "ann"))[0])
     asked_of = question(shown)
     assert asked_of.schema == schema
     assert shown.task in asked_of.message and shown.response_b in asked_of.message

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -16,10 +16,20 @@ from misjudge_storage.review_records import Review
 from misjudge_tools.deps import Deps
 from misjudge_tools.exporting.writing import new_file, target
 from misjudge_tools.interchange.confinement import refuse_outside
-from misjudge_tools.labelling.giving import Session, blind_pairs, give_pairs, session, standing_of, why_nothing
+from misjudge_tools.labelling.giving import (
+    Session,
+    blind_pairs,
+    give_pairs,
+    pairs_to_show,
+    session,
+    standing_of,
+    why_nothing,
+)
+from misjudge_tools.labelling.question import QUOTE, quoted
 from misjudge_tools.labelling.recording import UNKNOWN, given_to, record_answers
 from misjudge_tools.labelling.review_requests import ReviewRequest, SheetInRequest, SheetOutRequest
 from misjudge_tools.labelling.sheets import SUFFIXES, read_sheet, write_sheet
+from misjudge_tools.labelling.strange_pairs import refuse_strange
 from misjudge_tools.labelling.values import Became, GivenAnswer, ReviewPair
 from misjudge_tools.read_record import page
 from misjudge_tools.results import MARK_EPISODES, ReviewResult, SheetResult
@@ -30,15 +40,19 @@ _NOTES: Final[Mapping[Became, str | None]] = {
     "same": "This label stood there already, so nothing was added.",
 }
 _SHOW: Final = (
-    "Show the person task and both responses word for word, then call review with the same audit and reviewer, this "
-    "pair, and the pref that the person said (A, B or tie). Never answer for them."
+    "Show the person task and both responses word for word, as quoted, then call review with the same audit and "
+    "reviewer, this pair, and the pref that the person said (A, B or tie). Never answer for them."
 )
 _CUT: Final = (
     "Some pairs were too long for the cells of a spreadsheet, and the middle of a response is left out: a .jsonl sheet "
     "or review shows them whole."
 )
+_MARKED: Final = "First show the mark. "
 _GOES_ON: Final = "The responses go on: call review with the same audit and reviewer, this pair, and cursor"
 _ALL: Final = 1 << 40
+_AT_A_TIME: Final = 20
+GOES_ON: Final = f"{QUOTE}… "
+"""Before a text that goes on."""
 
 
 async def review(
@@ -46,7 +60,8 @@ async def review(
 ) -> ReviewResult:
     """The next pair for the reviewer, the same until it is answered; with `pref`, the answer is stored instead.
 
-    `most_bytes`: about how much of both responses is shown at once, from the request's cursor on; None is all.
+    Its texts are quoted. `most_bytes`: about how much of both responses is shown at once, from the request's cursor on;
+    None is all.
     Raises InvalidInput for a reviewer who is no person, a token that was not given to them, and an answer that is not
     whole; NotFound for the audit.
     """
@@ -78,16 +93,23 @@ def _reviewed(request: ReviewRequest, store: Store, came_by: CameBy, most_bytes:
 def _shown(request: ReviewRequest, store: Store, of: Session, most_bytes: int | None) -> ReviewResult:
     given = give_pairs(store, of, 1) if request.pair is None else [_given(store, of, request.pair)]
     pairs = blind_pairs(store, of, given)
-    shown = part_of(pairs[0], request.cursor, most_bytes) if pairs else None
+    shown = part_of(quoted(pairs[0]), request.cursor, most_bytes) if pairs else None
+    marked = _mark(store, of, given[0]) if given else None
     return ReviewResult(
         audit=of.audit.name,
         reviewer=of.reviewer,
-        marked=_mark(store, of, given[0]) if given else None,
+        marked=marked,
         pair=shown,
         standing=standing_of(store, of),
         note=None if shown else why_nothing(store, of),
-        next=None if shown is None else _SHOW if shown.next_cursor is None else f"{_GOES_ON} {shown.next_cursor}.",
+        next=None if shown is None else _what_next(shown, first=marked is not None and request.cursor == 0),
     )
+
+
+def _what_next(shown: ReviewPair, *, first: bool) -> str:
+    """`first`: a mark is to be shown before the pair."""
+    then = _SHOW if shown.next_cursor is None else f"{_GOES_ON} {shown.next_cursor}."
+    return f"{_MARKED}{then}" if first else then
 
 
 def _given(store: Store, of: Session, token: str) -> Review:
@@ -106,9 +128,15 @@ def _mark(store: Store, of: Session, given: Review) -> str | None:
 
 
 def part_of(pair: ReviewPair, cursor: int, most_bytes: int | None) -> ReviewPair:
-    """The pair with as much of its texts, from character `cursor` on, as `most_bytes` of JSON hold; None holds all."""
-    found = page("", pair.model_dump(exclude={"next_cursor"}), cursor, most_bytes or _ALL)
-    return ReviewPair(**found.record, next_cursor=found.next_cursor)
+    """The quoted pair with as much of its texts, from character `cursor` on, as `most_bytes` of JSON hold; None holds
+    all. A text that goes on is quoted from its start, too.
+    """
+    whole = pair.model_dump(exclude={"next_cursor"})
+    found = page("", whole, cursor, most_bytes or _ALL)
+    goes_on = {
+        name: f"{GOES_ON}{text}" for name, text in found.record.items() if cursor and text not in {"", whole[name]}
+    }
+    return ReviewPair(**{**found.record, **goes_on}, next_cursor=found.next_cursor)
 
 
 async def sheet_out(request: SheetOutRequest, deps: Deps) -> SheetResult:
@@ -123,11 +151,12 @@ async def sheet_out(request: SheetOutRequest, deps: Deps) -> SheetResult:
 def _sheet_written(request: SheetOutRequest, deps: Deps) -> SheetResult:
     of = session(deps.store, request.audit, request.reviewer)
     path = target(request.path, SUFFIXES, deps.roots)
-    with new_file(path, force=request.force) as beside:
-        given = give_pairs(deps.store, of, request.pairs, request.only)
+    with pairs_to_show(deps.store, of, request.pairs, request.only) as given:
         if not given:
             raise InvalidInput(why_nothing(deps.store, of, request.only))
-        written = write_sheet(beside, blind_pairs(deps.store, of, given), path.suffix.lower())
+        # Within, so that a disk that was full has room again when the pairs are taken back.
+        with new_file(path, force=request.force, roots=deps.roots) as beside:
+            written = write_sheet(beside, _blind_in_turn(deps.store, of, given), path.suffix.lower())
     return SheetResult(
         audit=of.audit.name,
         reviewer=of.reviewer,
@@ -138,6 +167,12 @@ def _sheet_written(request: SheetOutRequest, deps: Deps) -> SheetResult:
         next="Fill in pref (A, B or tie) and, where known, success_a and success_b (yes, no, unsure); then read it in.",
         **written._asdict(),
     )
+
+
+def _blind_in_turn(store: Store, of: Session, given: Sequence[Review]) -> Iterator[ReviewPair]:
+    """`blind_pairs`, few in memory at a time: a sheet may hold thousands."""
+    for start in range(0, len(given), _AT_A_TIME):
+        yield from blind_pairs(store, of, given[start : start + _AT_A_TIME])
 
 
 async def sheet_in(request: SheetInRequest, deps: Deps) -> SheetResult:
@@ -154,12 +189,14 @@ def _sheet_read(request: SheetInRequest, deps: Deps) -> SheetResult:
     if deps.roots is not None:
         refuse_outside(path, deps.roots)
     filled = read_sheet(path)
-    became = Counter(one.became for one in record_answers(deps.store, of, filled.answers, "sheet"))
+    refuse_strange(deps.store, of, path, filled)
+    answers = [row.answer for row in filled.rows]
+    became = Counter(one.became for one in record_answers(deps.store, of, answers, "sheet"))
     return SheetResult(
         audit=of.audit.name,
         reviewer=of.reviewer,
         path=str(path),
-        pairs=len(filled.answers) + filled.empty,
+        pairs=len(answers) + filled.empty,
         new=became["new"],
         corrections=became["correction"],
         same=became["same"],

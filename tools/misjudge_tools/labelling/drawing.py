@@ -5,6 +5,7 @@ All follow from the audit's secret, so that nobody chooses and a session goes on
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -18,8 +19,8 @@ of others after somebody picked from them is no random sample of all.
 """
 DOUBLED_SHARE: Final = 0.2
 """The probability with which a pair goes to two people."""
-WEIGHT: Final = 1 / RANDOM_SHARE
-"""The inverse of the probability with which a pair of the random stream came to be there."""
+WEIGHTS: Final[Mapping[Stream, float | None]] = {"random": 1 / RANDOM_SHARE, "chosen": None}
+"""The inverse of the probability with which a pair came to be in its stream; None where that says nothing."""
 
 
 class Drawn(NamedTuple):
@@ -28,12 +29,7 @@ class Drawn(NamedTuple):
     stream: Stream
     place: float
 
-    @property
-    def weight(self) -> float | None:
-        return WEIGHT if self.stream == "random" else None
 
-
-@lru_cache(maxsize=1 << 17)
 def drawn(secret: str, pair_id: str) -> Drawn:
     """The lot of this pair."""
     lot = _lot(secret, "stream", pair_id)
@@ -42,6 +38,7 @@ def drawn(secret: str, pair_id: str) -> Drawn:
     return Drawn("chosen", (lot - RANDOM_SHARE) / (1 - RANDOM_SHARE))
 
 
+@lru_cache(maxsize=1 << 17)
 def is_doubled(secret: str, pair_id: str) -> bool:
     """Whether two people label it, so that it can be seen how far people agree."""
     return _lot(secret, "doubled", pair_id) < DOUBLED_SHARE

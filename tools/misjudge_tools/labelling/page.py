@@ -20,10 +20,10 @@ from misjudge_tools.labelling.page_guard import Handler, guard, headers
 from misjudge_tools.labelling.page_requests import LabelPageRequest, LabelPageResult
 from misjudge_tools.labelling.page_state import last_token, next_token, pair_page
 from misjudge_tools.labelling.page_view import done_html, pair_html, policy, problem_html
-from misjudge_tools.labelling.page_words import CHOOSE, CORRECTED, NOT_READ, SAVED, STOOD
-from misjudge_tools.labelling.question import read_form
+from misjudge_tools.labelling.page_words import CHOOSE, CHOOSE_DONE, CORRECTED, NOT_OURS, NOT_READ, SAVED, STOOD
+from misjudge_tools.labelling.question import is_preference, read_form
 from misjudge_tools.labelling.recording import record_answers
-from misjudge_tools.labelling.values import Became
+from misjudge_tools.labelling.values import Became, ReviewStanding
 from misjudge_tools.summary.deciding.phrases import Language
 
 LINGER_S: Final = 60.0
@@ -65,27 +65,27 @@ async def label_page(request: LabelPageRequest, deps: Deps, *, linger_s: float =
     """
     store = deps.store
     of = await asyncio.to_thread(session, store, request.audit, request.reviewer)
-    token = token_urlsafe(32) if await asyncio.to_thread(next_token, store, of) else None
+    standing = await asyncio.to_thread(standing_of, store, of)  # a pair is given to whoever opens the page, not before
     site = _Site(store, of, request.language, linger_s)
-    if token is None:
-        yield Opened(of, await asyncio.to_thread(_result, site, None), site.over)
+    if not standing.open + standing.left:
+        yield Opened(of, await asyncio.to_thread(_result, site, standing, None), site.over)
         return
+    token = token_urlsafe(32)
     runner = web.AppRunner(_app(site, token), access_log=None, shutdown_timeout=1.0)
     await runner.setup()
     try:
         await _listen(runner, request.port)
         address = f"http://127.0.0.1:{runner.addresses[0][1]}/{token}/"
-        yield Opened(of, await asyncio.to_thread(_result, site, address), site.over)
+        yield Opened(of, await asyncio.to_thread(_result, site, standing, address), site.over)
     finally:
         _stay(site)
         await runner.cleanup()
 
 
-def _result(site: _Site, address: str | None) -> LabelPageResult:
+def _result(site: _Site, standing: ReviewStanding, address: str | None) -> LabelPageResult:
     note = None if address else why_nothing(site.store, site.of)
     if note == NO_PAIRS:
         raise InvalidInput(NO_PAIRS)
-    standing = standing_of(site.store, site.of)
     return LabelPageResult(
         audit=site.of.audit.name, reviewer=site.of.reviewer, address=address, standing=standing, note=note
     )
@@ -137,9 +137,13 @@ async def _take(request: web.Request) -> web.StreamResponse:
     site = request.app[_SITE]
     _stay(site)
     try:
-        answer = read_form(request.match_info["review"], _fields(await request.text()))
-    except (InvalidInput, ValueError):
-        return await _pair(request, 400, CHOOSE)
+        fields = _fields(await request.text())
+    except ValueError:
+        return await _pair(request, 400, NOT_OURS)
+    try:
+        answer = read_form(request.match_info["review"], fields)
+    except InvalidInput:
+        return await _pair(request, 400, CHOOSE_DONE if is_preference(fields.get("pref")) else CHOOSE)
     (recorded,) = await asyncio.to_thread(record_answers, site.store, site.of, [answer], "page")
     return _to(request, await asyncio.to_thread(next_token, site.store, site.of), recorded.became)
 
@@ -176,8 +180,12 @@ def _stay(site: _Site) -> None:
 
 
 def _fields(body: str) -> dict[str, str]:
-    """What a form says. Raises ValueError where it is none of ours."""
-    return dict(parse_qsl(body, max_num_fields=_MOST_FIELDS))
+    """What a form says. Raises ValueError where it is none of ours: ours say nothing twice."""
+    said = parse_qsl(body, max_num_fields=_MOST_FIELDS)
+    fields = dict(said)
+    if len(fields) < len(said):
+        raise ValueError
+    return fields
 
 
 def _to(request: web.Request, token: str | None, became: Became | None = None) -> web.Response:

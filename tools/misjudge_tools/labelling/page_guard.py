@@ -22,6 +22,7 @@ NO_SUCH_PAGE: Final = "There is no page here. Open the address that `misjudge la
 _NOT_HERE: Final = "This page answers only under the address that `misjudge label` printed."
 _NOT_FROM_HERE: Final = "An answer is only taken from the label page itself. Open it and answer there."
 _FAILED: Final = "Internal error. What was saved stays; the terminal says where it happened. Please report it."
+_LEFT: Final = "The request was not whole."
 _log = logging.getLogger(__name__)
 
 _HEADERS: Final[Mapping[str, str]] = {
@@ -53,6 +54,8 @@ def guard(token: str) -> Middleware:
             raise web.HTTPNotFound(text=NO_SUCH_PAGE) from None
         except web.HTTPException:
             raise
+        except ConnectionError:  # whoever asked has left, so nobody reads this
+            raise web.HTTPBadRequest(text=_LEFT) from None
         except Exception as error:
             # Without the error's own text, which may quote a transcript.
             place = "".join(traceback.format_tb(error.__traceback__))

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from misjudge_storage import queries, review_records
+from misjudge_storage import queries
 from misjudge_storage.engine import Store
 from misjudge_storage.errors import NotFound
 from misjudge_storage.label_records import answer_to
 from misjudge_storage.review_records import Review
-from misjudge_tools.labelling.giving import Session, blind_pairs, give_pairs, standing_of
+from misjudge_tools.labelling.giving import Session, blind_pairs, give_pairs, read_standing, standing_of
 from misjudge_tools.labelling.queue import Standing, unanswered
 from misjudge_tools.labelling.recording import UNKNOWN, as_shown
 from misjudge_tools.labelling.values import GivenAnswer, ReviewPair, ReviewStanding
@@ -39,7 +39,8 @@ def next_token(store: Store, of: Session) -> str | None:
 def pair_page(store: Store, of: Session, token: str) -> PairPage:
     """The page of a pair that was given to the reviewer. Raises NotFound."""
     audit_id = of.audit.audit_id
-    reviews = _labelled_and_open(store, of)
+    standing = read_standing(store, audit_id)
+    reviews = _given(standing, of)
     place = next((n for n, one in enumerate(reviews.given) if one.token == token), None)
     if place is None:
         raise NotFound(UNKNOWN)
@@ -49,12 +50,12 @@ def pair_page(store: Store, of: Session, token: str) -> PairPage:
         made_up = queries.has_simulated_sides(connection, audit_id, review.pair_id)
     (pair,) = blind_pairs(store, of, [review])
     before = _last_labelled(reviews, place)
-    return PairPage(pair, as_shown(answer) if answer else None, before, made_up, standing_of(store, of))
+    return PairPage(pair, as_shown(answer) if answer else None, before, made_up, standing_of(store, of, standing))
 
 
 def last_token(store: Store, of: Session) -> str | None:
     """The pair that the reviewer labelled last, of those that they were given; None where there is none."""
-    reviews = _labelled_and_open(store, of)
+    reviews = _given(read_standing(store, of.audit.audit_id), of)
     return _last_labelled(reviews, len(reviews.given))
 
 
@@ -65,13 +66,9 @@ class _Given(NamedTuple):
     open: frozenset[str]
 
 
-def _labelled_and_open(store: Store, of: Session) -> _Given:
-    with store.read() as connection:
-        reviews = review_records.reviews_of(connection, of.audit.audit_id)
-        votes = review_records.votes_of(connection, of.audit.audit_id)
-    open_ones = unanswered(Standing(reviews, votes), of.reviewer)
-    given = [one for one in reviews if one.reviewer == of.reviewer]
-    return _Given(given, frozenset(one.token for one in open_ones))
+def _given(standing: Standing, of: Session) -> _Given:
+    given = [one for one in standing.reviews if one.reviewer == of.reviewer]
+    return _Given(given, frozenset(one.token for one in unanswered(standing, of.reviewer)))
 
 
 def _last_labelled(reviews: _Given, place: int) -> str | None:

@@ -11,17 +11,23 @@ from misjudge_tools.results import MARK_EPISODES
 from misjudge_tools.summary.deciding.phrases import Language
 
 CHOOSE: Final = "Say which response was better, A, B or tie, and save again. Nothing was saved."
+CHOOSE_DONE: Final = (
+    "Whether a response did the task is yes, no or unsure, or left out. Nothing was saved; choose and save again."
+)
 CORRECTED: Final = "Saved as a correction. What you said before stays stored, and this counts."
+NOT_OURS: Final = "That was not the form of this page. Nothing was saved; answer here and save again."
 NOT_READ: Final = "The store could not be read or written just now. Nothing was saved; try again."
 SAVED: Final = "Saved."
 STOOD: Final = "This was saved already, so nothing was added."
 
 ZH: Final[Mapping[str, str]] = {
     CHOOSE: "请选择哪个回复更好（A、B 或平局），然后重新保存。尚未保存任何内容。",
+    CHOOSE_DONE: "回复是否完成任务只能选是、否、不确定，或不填。尚未保存任何内容，请选择后重新保存。",
     CORRECTED: "已作为更正保存。之前的标注仍会保留，以这次为准。",
     MARK_EPISODES: "SIMULATED（模拟）：这些会话由脚本或模拟的智能体和客户生成",
     NO_PAIRS: "此审计中没有带两份对话记录的配对，因此没有可供比较的内容。",
     NOTHING_LEFT: "没有留给您的配对了：每个配对都已有所需的标注，或正由他人标注。",
+    NOT_OURS: "提交的不是此页面的表单。尚未保存任何内容，请在此作答后重新保存。",
     NOT_READ: "暂时无法读写数据库。尚未保存任何内容，请重试。",
     SAVED: "已保存。",
     STOOD: "此前已保存过，未新增内容。",

@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
 from misjudge_storage.review_records import Review, Reviewable, Stream, Vote
-from misjudge_tools.labelling.drawing import Drawn, drawn, is_doubled, order_for, stream_of_turn, token_for
+from misjudge_tools.labelling.drawing import WEIGHTS, drawn, is_doubled, order_for, stream_of_turn, token_for
 
 HELD_FOR: Final = timedelta(days=1)
 """How long a pair that was given out waits for its label before others are asked, too."""
 
 
-class Waiting(NamedTuple):
-    """A pair that can be reviewed, and its lot."""
+class Lines(NamedTuple):
+    """The pairs of each stream in the order in which they are given out, and the stream of each.
 
-    pair: Reviewable
-    lot: Drawn
+    `imported`: what labels that were imported say of a pair of the chosen stream, by their labellers. A pair that they
+    make needless is in no line. None make a pair of the random stream needless: who drew them is not known.
+    """
 
-
-Lines = Mapping[Stream, Sequence[Waiting]]
-"""The pairs of each stream in the order in which they are given out."""
+    in_order: Mapping[Stream, Sequence[str]]
+    stream_of: Mapping[str, Stream]
+    imported: Mapping[str, Mapping[str, str]]
 
 
 class Standing(NamedTuple):
-    """What was given out in an audit, and what people said."""
+    """What was given out in an audit, and what people said of it."""
 
     reviews: Sequence[Review]
     votes: Sequence[Vote]
@@ -41,20 +42,29 @@ class Reviewer(NamedTuple):
     now: datetime
 
 
-def lined_up(secret: str, pairs: Sequence[Reviewable]) -> Lines:
+def lined_up(secret: str, pairs: Sequence[Reviewable], imported: Sequence[Vote] = ()) -> Lines:
     """Random ones as they were drawn; chosen ones the most informative first, then as they were drawn."""
-    waiting = [Waiting(pair, drawn(secret, pair.pair_id)) for pair in pairs]
-    return {
-        "random": sorted((one for one in waiting if one.lot.stream == "random"), key=lambda one: one.lot.place),
-        "chosen": sorted(
-            (one for one in waiting if one.lot.stream == "chosen"), key=lambda one: (one.pair.interest, one.lot.place)
-        ),
+    labels: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    for vote in imported:
+        labels[vote.pair_id][vote.labeller] = vote.pref
+    places: dict[Stream, list[tuple[int, float, str]]] = {"random": [], "chosen": []}
+    for pair_id, interest in pairs:
+        stream, place = drawn(secret, pair_id)
+        if stream == "random":
+            places[stream].append((0, place, pair_id))
+        elif pair_id not in labels or len(labels[pair_id]) < _wanted(secret, pair_id, labels[pair_id]):
+            places[stream].append((interest, place, pair_id))
+    in_order: dict[Stream, Sequence[str]] = {
+        stream: tuple(pair_id for _, _, pair_id in sorted(line)) for stream, line in places.items()
     }
+    stream_of: dict[str, Stream] = {pair_id: stream for stream, line in in_order.items() for pair_id in line}
+    of_chosen = {pair_id: said for pair_id, said in labels.items() if stream_of.get(pair_id) == "chosen"}
+    return Lines(in_order, stream_of, of_chosen)
 
 
 def unanswered(standing: Standing, reviewer: str) -> list[Review]:
     """The pairs that the reviewer was given and did not label, the first ones first."""
-    labelled = {vote.pair_id for vote in standing.votes if vote.labeller == reviewer and vote.reviewed}
+    labelled = {vote.pair_id for vote in standing.votes if vote.labeller == reviewer}
     return [one for one in standing.reviews if one.reviewer == reviewer and one.pair_id not in labelled]
 
 
@@ -62,7 +72,8 @@ def next_reviews(
     lines: Lines, standing: Standing, reviewer: Reviewer, number: int, only: Stream | None = None
 ) -> list[Review]:
     """So many pairs that the reviewer was not given yet, or as many as there are; of one stream where that is said."""
-    left = {stream: _free(lines[stream], standing, reviewer) for stream in ("random", "chosen")}
+    kept = _kept_from(lines, standing, reviewer)
+    left = {stream: (one for one in line if one not in kept) for stream, line in lines.in_order.items()}
     turn = sum(one.reviewer == reviewer.name for one in standing.reviews)
     given: list[Review] = []
     while len(given) < number:
@@ -71,50 +82,49 @@ def next_reviews(
         found = next(left[stream], None) or (None if only else next(left[other], None))
         if found is None:
             break
-        given.append(_review(found, reviewer))
+        given.append(_review(found, lines.stream_of[found], reviewer))
     return given
 
 
 def number_left(lines: Lines, standing: Standing, reviewer: Reviewer) -> int:
     """How many pairs the reviewer could still be given."""
-    return sum(1 for line in lines.values() for _ in _free(line, standing, reviewer))
+    return len(lines.stream_of) - len(_kept_from(lines, standing, reviewer))
 
 
-def _review(found: Waiting, reviewer: Reviewer) -> Review:
-    pair_id, secret = found.pair.pair_id, reviewer.secret
+def _review(pair_id: str, stream: Stream, reviewer: Reviewer) -> Review:
+    secret = reviewer.secret
     return Review(
         token=token_for(secret, reviewer.audit_id, pair_id, reviewer.name),
         pair_id=pair_id,
         reviewer=reviewer.name,
-        stream=found.lot.stream,
-        weight=found.lot.weight,
+        stream=stream,
+        weight=WEIGHTS[stream],
         order_shown=order_for(secret, pair_id, reviewer.name),
         given_at=reviewer.now,
     )
 
 
-def _free(line: Sequence[Waiting], standing: Standing, reviewer: Reviewer) -> Iterator[Waiting]:
-    """Those of one stream that this reviewer may be given, in order.
+def _kept_from(lines: Lines, standing: Standing, reviewer: Reviewer) -> set[str]:
+    """The pairs in the lines, but not for this reviewer, or not now.
 
-    Labels that were imported make no pair of the random stream needless: who drew them is not known.
+    Only those that somebody was asked about are looked at: an audit may have many more.
     """
-    taken = {one.pair_id for one in standing.reviews if one.reviewer == reviewer.name}
-    asked: defaultdict[str, set[str]] = defaultdict(set)
+    kept = {pair_id for pair_id, said in lines.imported.items() if reviewer.name in said}
     said: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for vote in standing.votes:
-        if vote.reviewed or drawn(reviewer.secret, vote.pair_id).stream == "chosen":
-            asked[vote.pair_id].add(vote.labeller)
-            said[vote.pair_id][vote.labeller] = vote.pref
+        said[vote.pair_id][vote.labeller] = vote.pref
+    asked = {pair_id: {*prefs} for pair_id, prefs in said.items()}
     for one in standing.reviews:
-        if reviewer.now - one.given_at < HELD_FOR:
-            asked[one.pair_id].add(one.reviewer)
-    for waiting in line:
-        pair_id = waiting.pair.pair_id
-        people = asked.get(pair_id, set())
-        if pair_id in taken or reviewer.name in people:
-            continue
-        if len(people) < (_wanted(reviewer.secret, pair_id, said.get(pair_id, {})) if people else 1):
-            yield waiting
+        if one.reviewer == reviewer.name:
+            kept.add(one.pair_id)
+        elif reviewer.now - one.given_at < HELD_FOR:
+            asked.setdefault(one.pair_id, set()).add(one.reviewer)
+    for pair_id, reviewers in asked.items():
+        votes = {**lines.imported.get(pair_id, {}), **said.get(pair_id, {})}
+        people = reviewers | votes.keys()
+        if reviewer.name in people or len(people) >= _wanted(reviewer.secret, pair_id, votes):
+            kept.add(pair_id)
+    return {pair_id for pair_id in kept if pair_id in lines.stream_of}
 
 
 def _wanted(secret: str, pair_id: str, said: Mapping[str, str]) -> int:

@@ -12,13 +12,12 @@ from misjudge_storage.label_records import Answer, CameBy, add_answers
 from misjudge_storage.review_records import Review
 from misjudge_storage.types import Preference
 from misjudge_tools.labelling.giving import Session
-from misjudge_tools.labelling.values import Done, GivenAnswer, ReviewRecorded
+from misjudge_tools.labelling.values import GivenAnswer, ReviewRecorded
 
 UNKNOWN = (
     "This reviewer was given no pair of this audit under that token. Ask for the next pair and answer with its token."
 )
 _OTHER_SIDE: dict[Preference, Preference] = {"A": "B", "B": "A", "tie": "tie"}
-_PASSED: dict[Done | None, bool | None] = {"yes": True, "no": False, "unsure": None, None: None}
 
 
 def record_answers(store: Store, of: Session, given: Sequence[GivenAnswer], came_by: CameBy) -> list[ReviewRecorded]:
@@ -47,8 +46,7 @@ def given_to(reviews: dict[str, Review], of: Session) -> dict[str, Review]:
 
 def as_shown(answer: Answer) -> GivenAnswer:
     """A stored answer in terms of the responses as they were shown."""
-    words: dict[bool | None, Done | None] = {True: "yes", False: "no", None: None}
-    a, b, review = words[answer.success_a], words[answer.success_b], answer.review
+    a, b, review = answer.success_a, answer.success_b, answer.review
     if review.order_shown == "AB":
         return GivenAnswer(review.token, answer.pref, a, b)
     return GivenAnswer(review.token, _OTHER_SIDE[answer.pref], b, a)
@@ -56,7 +54,6 @@ def as_shown(answer: Answer) -> GivenAnswer:
 
 def _turned(review: Review, one: GivenAnswer) -> Answer:
     """The answer in terms of the pair's sides."""
-    a, b = _PASSED[one.success_a], _PASSED[one.success_b]
     if review.order_shown == "AB":
-        return Answer(review, one.pref, a, b)
-    return Answer(review, _OTHER_SIDE[one.pref], b, a)
+        return Answer(review, one.pref, one.success_a, one.success_b)
+    return Answer(review, _OTHER_SIDE[one.pref], one.success_b, one.success_a)

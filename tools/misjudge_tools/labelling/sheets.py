@@ -7,7 +7,7 @@ another order); only the columns `pair`, `pref`, `success_a` and `success_b` are
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Generator, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -27,6 +27,7 @@ LONGEST_CELL: Final = 32_000
 """Characters. Spreadsheets take 32,767, and spoil the rows behind a longer cell."""
 _MOST_ROWS: Final = 10_000
 _MOST_PROBLEMS: Final = 5
+_MOST_LINES: Final = 3
 
 
 class Written(NamedTuple):
@@ -36,11 +37,25 @@ class Written(NamedTuple):
     guarded: int
 
 
-class Filled(NamedTuple):
-    """The answers of a sheet, and how many of its rows have none."""
+class Answered(NamedTuple):
+    """An answer, and the line of the sheet that it stands in."""
 
-    answers: list[GivenAnswer]
+    line: int
+    answer: GivenAnswer
+
+
+class Filled(NamedTuple):
+    """The rows of a sheet that have an answer, and how many have none."""
+
+    rows: list[Answered]
     empty: int
+
+
+class Problem(NamedTuple):
+    """What is wrong with a line of a sheet."""
+
+    line: int
+    what: str
 
 
 class _Line(NamedTuple):
@@ -50,16 +65,24 @@ class _Line(NamedTuple):
     answer: GivenAnswer | None
 
 
-def write_sheet(path: Path, pairs: Sequence[ReviewPair], kind: str) -> Written:
-    """Write the pairs to a new file of this kind, one of `SUFFIXES`. Raises OSError."""
-    rows = [{**dict.fromkeys(COLUMNS), **pair.model_dump(include=set(COLUMNS))} for pair in pairs]
+def write_sheet(path: Path, pairs: Iterable[ReviewPair], kind: str) -> Written:
+    """Write the pairs to a new file of this kind, one of `SUFFIXES`, one after another. Raises OSError."""
+    rows = ({**dict.fromkeys(COLUMNS), **pair.model_dump(include=set(COLUMNS))} for pair in pairs)
     if kind == ".jsonl":
         with path.open("x", encoding="utf-8", newline="\n") as file:
             file.writelines(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
         return Written(0, 0)
-    short = [{name: _cut(text) if isinstance(text, str) else text for name, text in row.items()} for row in rows]
-    written = write_csv(path, COLUMNS, (row for row in short))
-    return Written(sum(one != other for one, other in zip(rows, short, strict=True)), written.guarded)
+    cut = list[str]()
+
+    def short() -> Generator[dict[str, Any], None, None]:
+        for row in rows:
+            fits = {name: _cut(text) if isinstance(text, str) else text for name, text in row.items()}
+            if fits != row:
+                cut.append(row["pair"])
+            yield fits
+
+    written = write_csv(path, COLUMNS, short())
+    return Written(len(cut), written.guarded)
 
 
 def _cut(text: str) -> str:
@@ -72,8 +95,8 @@ def _cut(text: str) -> str:
 
 
 def read_sheet(path: Path) -> Filled:
-    """The answers in a sheet. Raises InvalidInput, with lines and never what stands there, unless all can be read."""
-    problems = list[str]()
+    """The answers in a sheet. Raises InvalidInput, with the lines, unless all can be read."""
+    problems = list[Problem]()
     lines = list[_Line]()
     for row in read_jsonl(path) if path.suffix.lower() == ".jsonl" else read_csv(path):
         if len(lines) + len(problems) >= _MOST_ROWS:
@@ -81,16 +104,34 @@ def read_sheet(path: Path) -> Filled:
         try:
             line = _line(row)
         except InvalidInput as error:
-            problems.append(f"line {row.line}: {error}")
+            problems.append(Problem(row.line, str(error)))
         else:
             lines += [] if line is None else [line]
     problems += _twice(lines)
     if problems:
-        more = len(problems) - _MOST_PROBLEMS
-        rest = [f"and {more:,} more"] if more > 0 else []
-        raise InvalidInput(f"Nothing of {path.name} was stored. {'; '.join([*problems[:_MOST_PROBLEMS], *rest])}")
-    answers = [line.answer for line in lines if line.answer is not None]
-    return Filled(answers, len(lines) - len(answers))
+        raise nothing_stored(path, problems)
+    rows = [Answered(line.number, line.answer) for line in lines if line.answer is not None]
+    return Filled(rows, len(lines) - len(rows))
+
+
+def nothing_stored(path: Path, problems: Sequence[Problem]) -> InvalidInput:
+    """The error of a sheet with these problems, the same ones told once."""
+    lines: dict[str, list[int]] = {}
+    for line, what in problems:
+        lines.setdefault(what, []).append(line)
+    told = [f"{_numbered(numbers)}: {what}" for what, numbers in [*lines.items()][:_MOST_PROBLEMS]]
+    more = sum(map(len, [*lines.values()][_MOST_PROBLEMS:]))
+    rest = [f"and {more:,} more"] if more else []
+    return InvalidInput(f"Nothing of {path.name} was stored. {' '.join([*told, *rest])}")
+
+
+def _numbered(lines: Sequence[int]) -> str:
+    """`line 2`, `lines 2 and 3`, `lines 2, 3, 4 and 9 more`"""
+    if len(lines) == 1:
+        return f"line {lines[0]}"
+    more = len(lines) - _MOST_LINES
+    shown = [*map(str, lines[:_MOST_LINES]), *([f"{more:,} more"] if more > 0 else [])]
+    return f"lines {', '.join(shown[:-1])} and {shown[-1]}"
 
 
 def _line(row: Row | BadRecord) -> _Line | None:
@@ -115,13 +156,14 @@ def _line(row: Row | BadRecord) -> _Line | None:
     return _Line(row.line, GivenAnswer(token, pref, a, b))
 
 
-def _twice(lines: Sequence[_Line]) -> list[str]:
+def _twice(lines: Sequence[_Line]) -> list[Problem]:
     """The lines that answer a pair which an earlier one answers, too."""
     first: dict[str, int] = {}
-    found = []
+    found = list[Problem]()
     for number, answer in lines:
         if answer is not None and first.setdefault(answer.pair, number) != number:
-            found.append(f"line {number}: this pair is answered in line {first[answer.pair]}, too. Keep one of them.")
+            said = f"this pair is answered in line {first[answer.pair]}, too. Keep one of them."
+            found.append(Problem(number, said))
     return found
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from misjudge_storage.types import Preference, Value
+from misjudge_storage.types import Done, Preference, Value
 
-Done = Literal["yes", "no", "unsure"]
 Became = Literal["new", "correction", "same"]
 
 
@@ -28,7 +27,7 @@ class ReviewPair(Value):
 class GivenAnswer(NamedTuple):
     """What a person says of the pair with this token, in terms of the responses as they were shown.
 
-    `unsure` whether the task was done is the same as not saying it.
+    Whether the task was done may be left unsaid: what was said before stays. `unsure` takes it back.
     """
 
     pair: str
