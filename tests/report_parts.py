@@ -11,8 +11,8 @@ from typing import Any, Final
 from builders import SATISFACTION, episode, label, messages, pair, passed, rewarded, satisfied, verdict
 from misjudge_storage.types import Judge, Record
 from misjudge_tools.deps import Deps
-from misjudge_tools.exporting.spreadsheets import unguarded
 from misjudge_tools.file_requests import ReportRequest
+from misjudge_tools.interchange.formula_guard import unguarded
 from misjudge_tools.results import ReportResult
 from misjudge_tools.write_report import write_report
 

@@ -82,6 +82,37 @@ async def test_nothing_scrolls_sideways_or_complains(name: str, request: pytest.
             await check(tab, page, width, "dark" if scheme == "dark" else "light")
 
 
+@pytest.mark.parametrize("name", ["small", "several"])
+async def test_a_phone_shows_every_table_whole(name: str, request: pytest.FixtureRequest) -> None:
+    """No table is wider than its place, so that nothing of it is hidden, and words have room to be read in."""
+    page: Path = request.getfixturevalue(name)
+    hidden = "[...document.querySelectorAll('.scroll')].filter((one) => one.scrollWidth > one.clientWidth + 1)"
+    cells = "[...document.querySelectorAll('table.prose tbody :is(th, td)')].filter((one) => one.innerText)"
+    narrow = f"{cells}.filter((one) => one.getBoundingClientRect().width < 250)"
+    async with chromium_tab() as tab:
+        await tab.shape(390)
+        await tab.open(page.as_uri())
+        await tab.run(OPEN_ALL)
+        assert await tab.run("document.querySelectorAll('table.wide').length") > 2
+        assert await tab.run(f"{hidden}.map((one) => one.innerText.slice(0, 80))") == []
+        assert await tab.run(f"{narrow}.map((one) => one.innerText.slice(0, 80))") == []
+
+
+async def test_letters_of_charts_are_read_on_a_phone(tmp_path: Path) -> None:
+    async with opened(tmp_path / "store.db") as deps:
+        stored(deps.store, list(judged_records()))
+        await written(deps, tmp_path / "out", formats=["html", "charts"])
+    scale = (
+        "[...document.querySelectorAll('svg.misjudge-chart')]"
+        ".map((one) => one.getBoundingClientRect().width / one.viewBox.baseVal.width)"
+    )
+    async with chromium_tab() as tab:
+        await tab.shape(390)
+        await tab.open((tmp_path / "out" / "report.html").as_uri())
+        scales = await tab.run(scale)
+        assert len(scales) > 2 and all(0.95 < one < 1.2 for one in scales)
+
+
 async def test_nothing_hostile_runs(hostile: Path) -> None:
     async with chromium_tab() as tab:
         await tab.shape(1280)
@@ -154,13 +185,40 @@ async def test_a_link_opens_the_conflict_that_it_leads_to(small: Path) -> None:
         assert await tab.run("document.querySelectorAll('details.conflict[open]').length") == 1
 
 
-async def test_it_prints_without_transcripts(small: Path, tmp_path: Path) -> None:
+async def test_print_says_what_it_leaves_to_the_file(small: Path, tmp_path: Path) -> None:
+    """Conflicts, sessions and right pairs are not printed, and each section says so; on the screen none does."""
+    shown = (
+        "[...document.querySelectorAll('.printed')].filter((one) => one.checkVisibility()).map((one) => one.innerText)"
+    )
     async with chromium_tab() as tab:
         await tab.open(small.as_uri())
+        assert await tab.run(shown) == []
         await tab.send("Emulation.setEmulatedMedia", media="print")
-        assert await tab.run("getComputedStyle(document.getElementById('drill-down')).display") == "none"
+        conflicts = await tab.run("document.querySelectorAll('.conflict').length")
+        assert await tab.run(shown) == [
+            f"{conflicts} conflicts with transcripts, checks and replies are not printed: the HTML file has them.",
+            "Printed are only those where the judge was wrong.",
+            "Not printed: the HTML file lists them.",
+        ]
+        hidden = ("nav", ".filter", ".conflict", "#sessions table", "#pair-table tbody tr:not(.wrong)")
+        for one in hidden:
+            assert await tab.run(f"document.querySelector({one!r}).checkVisibility()") is False, one
+        assert await tab.run("document.querySelector('#pair-table tr.wrong').checkVisibility()") is True
         await tab.print_out(tmp_path / "report.pdf")
     assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
+
+
+async def test_a_filter_leaves_nothing_out_of_print(small: Path) -> None:
+    wrong = "[...document.querySelectorAll('#pair-table tr.wrong')].filter((one) => one.checkVisibility()).length"
+    type_in = "const box = document.querySelector('form.filter input'); box.value = 'nothing such'; "
+    told = "box.dispatchEvent(new Event('input', {bubbles: true}))"
+    async with chromium_tab() as tab:
+        await tab.open(small.as_uri())
+        every = await tab.run(wrong)
+        await tab.run(f"(() => {{ {type_in}{told} }})()")
+        assert await tab.run(wrong) == 0
+        await tab.send("Emulation.setEmulatedMedia", media="print")
+        assert await tab.run(wrong) == every > 0
 
 
 @pytest.mark.slow

@@ -27,10 +27,11 @@ from chart_summaries import (
     writer,
 )
 from misjudge_storage.errors import InvalidInput
-from misjudge_tools.report.chart_axes import error_axis, forest_axis
-from misjudge_tools.report.chart_data import Forest, Picture, Plane, row, rows_of
+from misjudge_tools.report.chart_axes import error_axis, forest_axis, point_marks
+from misjudge_tools.report.chart_data import Forest, Picture, Plane, Point, row, rows_of
 from misjudge_tools.report.chart_drawing import spec_of
 from misjudge_tools.report.chart_pictures import pictures
+from misjudge_tools.report.chart_words import policy_in_words
 from misjudge_tools.report.charts import Chart, charts, png, png_shows_chinese
 from misjudge_tools.stats.rates import plain_rate
 from misjudge_tools.summary.values import AuditSummary, Sections
@@ -117,6 +118,44 @@ def test_rules_are_drawn_with_coverage_and_their_bounds(summary: AuditSummary, d
     }
 
 
+def test_a_wedge_is_explained_where_one_is_drawn() -> None:
+    found = policies()
+    without = full(policies=found.model_copy(update={"region": None}))
+    for summary, drawn in ((full(), True), (without, False)):
+        picture = picture_of(summary, "risk_coverage")
+        (plane,) = picture.panels
+        assert isinstance(plane, Plane) and any(point.bound is not None for point in plane.points) == drawn
+        assert any("wedge" in line for line in picture.lines) == drawn
+
+
+def test_the_number_of_a_rule_stands_out_from_the_line_that_it_lies_on(drawn: dict[str, Chart]) -> None:
+    """Behind its letters is the colour of the paper, above the limit and the intervals."""
+    layers = next(part["layer"] for part in drawn["risk_coverage"].spec["vconcat"] if "layer" in part)
+    marks = [(one["mark"]["type"], one["mark"].get("stroke")) for one in layers]
+    assert marks[-2:] == [("text", "#ffffff"), ("text", None)]
+    assert [name for name, _ in marks].index("rule") < len(marks) - 2
+
+
+def test_the_panels_of_a_picture_begin_at_one_edge(summary: AuditSummary) -> None:
+    for name in NAMES:
+        assert spec_of(picture_of(summary, name), "en")["config"]["title"]["frame"] == "group"
+
+
+def test_a_long_title_of_a_panel_is_broken_and_not_cut(drawn: dict[str, Chart]) -> None:
+    titles = [
+        part["title"]["text"]
+        for part in drawn["misselection_by_gap"].spec["vconcat"]
+        if "text" in part.get("title", {})
+    ]
+    assert ["By the judge's own scores (circular: no", "evidence of ability)"] in titles
+
+
+def test_rules_have_the_names_that_gates_know_and_in_chinese_what_they_mean() -> None:
+    assert policy_in_words("one_call", "en") == "one_call" and policy_in_words("margin>=2", "en") == "margin>=2"
+    assert policy_in_words("one_call", "zh") == "one_call（单次调用）"
+    assert policy_in_words("margin>=2", "zh") == "margin>=2（分差）"
+
+
 def test_the_trusted_region_ends_at_its_coverage_and_the_limit(drawn: dict[str, Chart]) -> None:
     assert {"limit": 0.05, "coverage": 0.361} in drawn_rows(drawn["risk_coverage"].spec)
     assert "Shaded: the trusted region, margin>=2" in drawn["risk_coverage"].alt
@@ -151,6 +190,14 @@ def test_rules_that_come_to_the_same_share_a_number() -> None:
     assert isinstance(plane, Plane)
     assert [point.number for point in plane.points] == ["1", "1", "2"]
     assert len([one for one in drawn_rows(spec_of(picture, "en")) if "number" in one]) == 2
+
+
+def test_numbers_of_rules_that_lie_on_one_place_stand_beside_each_other() -> None:
+    def point(number: str, coverage: float, value: float) -> Point:
+        return Point(number, "", coverage, value, None, None, None, 9, False, "")
+
+    points = [point("1", 1.0, 0.0), point("2", 0.99, 0.01), point("3", 0.5, 0.01), point("4", 1.0, 0.2)]
+    assert point_marks(points, 0.3) == {"1": "1,2", "2": "", "3": "3", "4": "4"}
 
 
 def test_the_areas_of_the_mosaic_are_the_counts(summary: AuditSummary, drawn: dict[str, Chart]) -> None:

@@ -13,7 +13,7 @@ import pytest
 import chart_summaries
 from misjudge_storage.types import Record
 from misjudge_tools.report.document import Book
-from misjudge_tools.report.figures import figures, plain, points, usd
+from misjudge_tools.report.figures import Figure, figures, plain, points, usd, with_counts
 from misjudge_tools.report.markdown import markdown
 from misjudge_tools.report.page_parts import document
 from misjudge_tools.report.wording import said
@@ -99,7 +99,12 @@ def test_what_was_not_counted_is_a_dash_and_never_0() -> None:
         ("/a/p", 0.00001, "< 0.0001"),
         ("/a/p_adjusted", 0.0213, "0.0213"),
         ("/a/auc", -0.125, "−0.12"),
-        ("/cost/by_role/judge", 0.0, "0.0000 USD"),
+        ("/cost/by_role/judge", 0.0, "0 USD"),
+        ("/cost/reconciliation/total/difference", -1.5, "−1.5000 USD"),
+        ("/cost/tokens_per_task", 11_163.04, "11,163"),
+        ("/power/half_width", 0.0585, "± 5.9"),
+        ("/consistency/accuracy", 0.6625, "66.2 %"),
+        ("/consistency/accuracy", 0.6625000000000001, "66.2 %"),
         ("/cost/judge_cost", 0.00012345, "0.0001234 USD"),
         ("/pass_hat_k/2", 0.5, "50.0 %"),
     ],
@@ -111,6 +116,46 @@ def test_a_bare_number_is_written_as_what_it_is(name: str, value: float, text: s
 def test_signs_are_minus_signs_and_nothing_has_none() -> None:
     assert [points(share) for share in (0.125, -0.03, -0.0001)] == ["+12.5", "−3.0", "0.0"]
     assert usd(-1.5) == "−1.5000 USD"
+
+
+@pytest.mark.parametrize("records", [judged_records(), labelled_records()], ids=["one judge", "several judges"])
+async def test_no_percentage_of_a_report_is_without_its_counts(records: Sequence[Record], tmp_path: Path) -> None:
+    """But for limits and what an audit of this size could show, which nobody counted."""
+    async with opened(tmp_path / "store.db") as deps:
+        stored(deps.store, list(records))
+        await written(deps, tmp_path / "out")
+    page = Page((tmp_path / "out" / "report.html").read_text(encoding="utf-8"))
+    bare = {name for name, text in page.figures if text.endswith("%")}
+    assert {name.rsplit("/", 1)[1] for name in bare} <= {"shown_under", "shown_over", "both_wrong", "expected_both"}
+    assert any(name.endswith("/coverage") and re.search(r"% \d+/\d+$", text) for name, text in page.figures)
+    for line in (tmp_path / "out" / "report.md").read_text(encoding="utf-8").splitlines():
+        if re.search(r"\| \d+\.\d % \|", line):
+            assert "true rate is at" in line or " – " in line, line
+
+
+def test_counts_that_do_not_make_the_share_are_not_put_beside_it() -> None:
+    def made(name: str, value: float, k: float | None = None, n: float | None = None) -> Figure:
+        return Figure(name, value, k, n, None, None, f"{100 * value:.1f} %")
+
+    found = [
+        made("/pairs/decidable", 10),
+        made("/misselection/decided", 0.5, 4, 8),
+        made("/misselection/decided/coverage", 0.8),
+        made("/headline/near/decided", 0.5, 1, 2),
+        made("/headline/near/decided/coverage", 1.0),
+        made("/policies/rows/0/misselection", 0.5, 0, 0),
+        made("/policies/rows/0/decidable", 10),
+        made("/policies/rows/0/coverage", 0.0),
+        made("/policies/region/coverage", 0.8),
+        made("/satisfaction/n", 40),
+        made("/satisfaction/auc", 0.7),
+    ]
+    counted = with_counts({one.name: one for one in found})
+    assert counted["/misselection/decided/coverage"][2:4] == (8, 10)
+    assert counted["/policies/rows/0/coverage"].text == "0.0 % 0/10"
+    assert counted["/satisfaction/auc"].text == "70.0 % n=40"
+    for name in ("/headline/near/decided/coverage", "/policies/region/coverage"):
+        assert counted[name].n is None
 
 
 def test_labels_are_escaped_in_names() -> None:

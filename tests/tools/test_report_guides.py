@@ -13,11 +13,14 @@ from misjudge_storage.types import Record
 from misjudge_tools.report.facts import Called
 from misjudge_tools.report.figures import figures
 from misjudge_tools.report.guide_reports import COLUMNS, guide_reports
-from misjudge_tools.summary.values import AuditSummary, RoleTokens, TokenSection
+from misjudge_tools.stats.probes import Effect
+from misjudge_tools.stats.rates import Rate
+from misjudge_tools.summary.deciding.bias_values import WordBias
+from misjudge_tools.summary.values import AuditSummary
 from operations import opened, stored
-from report_parts import judged_records, labelled_records, written
+from report_parts import figures_csv, judged_records, labelled_records, written
 
-NONE = Called((), False, 0)
+NONE = Called((), False)
 
 
 def reports(summary: AuditSummary, calls: Called = NONE, language: str = "en") -> dict[str, str]:
@@ -55,12 +58,40 @@ async def test_the_conclusion_has_six_points_with_the_numbers_of_the_summary(tmp
 async def test_the_conclusion_of_several_judges_answers_for_each(tmp_path: Path) -> None:
     text = (await read(tmp_path, [*labelled_records()]))["conclusion.md"]
     assert text.count("**second\\|judge**") >= 2 and "**judge**" in text
+    assert re.search(r"^\*\*judge: [A-Z]", text, re.MULTILINE) and re.search(r"^- judge: \*\*[A-Z]", text, re.MULTILINE)
+    assert re.search(r":\*\*[A-Z]|:[A-Z]", text) is None
+
+
+def test_the_conclusion_names_the_form_that_its_satisfaction_is_of() -> None:
+    several = chart_summaries.full(gate=chart_summaries.satisfaction(7), proxy=chart_summaries.satisfaction(9))
+    text = reports(several)["conclusion.md"]
+    point = text[text.index("## 3.") : text.index("## 4.")]
+    assert re.findall(r"^\*\*(.*)\*\*$", point, re.MULTILINE) == ["satisfaction", "gate", "proxy"]
+    assert point.count("- failed, of those that satisfied it") == 3
+    two = reports(chart_summaries.side_by_side("first", "second"))["conclusion.md"]
+    assert "**first, satisfaction**" in two and "**second, satisfaction**" in two
+
+
+def test_no_report_says_a_thing_twice_in_a_row() -> None:
+    full = chart_summaries.full()
+    assert full.cost is not None
+    nobody = "Of no episode is it known whether it did its task."
+    why = {"cost_per_success": nobody, "rollout_cost_per_success": nobody}
+    text = reports(full.model_copy(update={"cost": full.cost.model_copy(update={"why": why})}))["token_cost.md"]
+    assert text.count(nobody) == 1
+
+
+def test_an_address_in_a_name_is_no_link() -> None:
+    row = {**dict.fromkeys(COLUMNS), "agent_left": "www.evil.example", "judge": "http://evil.example/"}
+    made = reports(chart_summaries.side_by_side("https://evil.example", "b"), Called([row], False))
+    for text in made.values():
+        assert re.search(r"(?<!\\)://|www\.", text) is None
+    assert "http\\://evil.example/" in made["pairwise_table.md"]
 
 
 def test_a_report_of_nothing_says_so_under_every_point() -> None:
     made = reports(AuditSummary(audit="a", simulated=False, why={"cost": "No call was made."}))
-    assert made["conclusion.md"].count("Nothing is known.") == 5
-    assert "No tokens are known." in made["conclusion.md"]
+    assert made["conclusion.md"].count("Nothing is known.") == 6
     assert "No call was made." in made["token_cost.md"]
 
 
@@ -71,23 +102,56 @@ def test_the_cost_report_says_whose_prices_and_whether_retries_are_in_it() -> No
     assert re.search(r"no cost is known of \d+ of \d+ calls", text)
 
 
-def test_tokens_for_a_task_are_those_that_were_stated() -> None:
-    stated = RoleTokens(calls=10, input_tokens=900, output_tokens=100, calls_without_usage=3)
-    unknown = RoleTokens(calls=4, input_tokens=None, output_tokens=None, calls_without_usage=4)
-    tokens = TokenSection(by_role={"judge": stated, "agent": unknown}, stated_by_source=None)
-    summary = chart_summaries.full().model_copy(update={"tokens": tokens})
-    text = reports(summary, Called((), False, 5))["conclusion.md"]
-    assert "1,000 tokens for 5 tasks: 200 a task." in text
-    assert "7 calls do not state their tokens and are left out." in text
-    assert re.search(r"- \d+\.\d+ USD for a task\.", text) is None
-    assert summary.cost is not None
-    paid = summary.model_copy(update={"cost": summary.cost.model_copy(update={"total_cost": 2.5})})
-    assert "- 0.5000 USD for a task." in reports(paid, Called((), False, 5))["conclusion.md"]
+def test_tokens_and_cost_for_a_task_are_those_of_the_summary() -> None:
+    full = chart_summaries.full()
+    assert full.cost is not None
+    known = {"tasks": 5, "tokens": 1_000, "tokens_per_task": 200.0, "total_cost": 2.5, "cost_per_task": 0.5}
+    stages = (full.cost.stages[0].model_copy(update={"stage": "judge", "calls": 10, "calls_without_usage": 3}),)
+    cost = full.cost.model_copy(update={**known, "stages": stages})
+    text = reports(full.model_copy(update={"cost": cost}))["conclusion.md"]
+    for line in (
+        "tokens, in and out: 1,000",
+        "tasks: 5",
+        "tokens for each task: 200",
+        "cost for each task: 0.5000 USD",
+    ):
+        assert f"\n- {line}\n" in text
+    assert "judge: 3 of 10 calls do not state their tokens." in text
+
+
+async def test_every_number_of_the_guides_is_in_the_summary(tmp_path: Path) -> None:
+    """No number is worked out in a report: each stands in figures.csv with the same text, or in a sentence of it."""
+    async with opened(tmp_path / "store.db") as deps:
+        stored(deps.store, [*labelled_records()])
+        await written(deps, tmp_path / "out", formats=["guides", "csv", "json"])
+    known = {row["text"] for row in figures_csv(tmp_path / "out" / "figures.csv")}
+    summary = (tmp_path / "out" / "summary.json").read_text(encoding="utf-8")
+    for name in ("conclusion.md", "token_cost.md"):
+        for line in (tmp_path / "out" / "guides" / name).read_text(encoding="utf-8").splitlines():
+            said = re.fullmatch(r"- (?:[^:*(]|\([^)]*\))+: (?P<text>.*\d.*)", line)
+            if said is not None and "**" not in line:
+                assert said["text"] in known or said["text"] in summary, line
+
+
+def test_kinds_of_words_that_no_reason_holds_are_one_sentence() -> None:
+    full = chart_summaries.full()
+    assert full.bias is not None
+    never, some = (Rate(rate=k / 40, k=k, n=40, low=0.0, high=0.1) for k in (0, 2))
+    nothing = Rate(rate=None, k=0, n=0, low=None, high=None)
+    no_effect = Effect(value=None, low=None, high=None, n=0, p=None, p_adjusted=None)
+    words = tuple(
+        WordBias(group=group, said=said, wrong_with=nothing, wrong_without=some, difference=no_effect, stands_out=False)
+        for group, said in (("length", never), ("tone", some), ("format", never))
+    )
+    bias = full.bias.model_copy(update={"words": words})
+    text = reports(full.model_copy(update={"bias": bias}))["conclusion.md"]
+    assert "- None of 40 reasons holds words of length, format." in text
+    assert "| tone | 5.0 % [0.0–10.0] 2/40 | – |" in text and "| length |" not in text
 
 
 def test_a_table_that_is_cut_says_how_many_rows_it_has() -> None:
     row = dict.fromkeys(COLUMNS)
-    made = reports(chart_summaries.bare(), Called([row] * 3, True, 1))
+    made = reports(chart_summaries.bare(), Called([row] * 3, True))
     assert "The first 3 judged orders" in made["pairwise_table.md"]
 
 

@@ -5,14 +5,23 @@ from __future__ import annotations
 import hashlib
 import re
 from base64 import b64encode
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
+from justhtml import JustHTML
 
-from builders import JUDGE, episode, lone, pair, passed, satisfied, verdict
+from builders import JUDGE, SATISFACTION, episode, lone, messages, pair, passed, satisfied, verdict
 from hostile_records import KEY, hostile_records
 from misjudge_storage.types import Log, Message
 from misjudge_tools.report import facts
+from misjudge_tools.report.document import Table
+from misjudge_tools.report.figures import Figure
+from misjudge_tools.report.page import Pieces, layout_of, pieces, span
+from misjudge_tools.requests import SummarizeRequest
+from misjudge_tools.summarize_audit import summary_of
+from misjudge_tools.summary.counts import AuditCounts
 from operations import keyed, opened, stored
 from report_parts import SECOND, Page, judged_records, labelled_records, written
 
@@ -54,6 +63,29 @@ async def test_it_holds_together(tmp_path: Path) -> None:
     assert page.problems == []
     assert [link for link in page.links if not link.startswith("#") or link[1:] not in page.ids] == []
     assert page.tags.count("h1") == 1 and page.tags.count("main") == 1
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+async def test_it_is_valid_html_with_names_for_all_that_is_drawn(tmp_path: Path, language: str) -> None:
+    async with opened(tmp_path / "store.db") as deps:
+        stored(deps.store, list(labelled_records()))
+        await written(deps, tmp_path / "out", formats=["html", "charts"], language=language)
+    found: Any = JustHTML(
+        (tmp_path / "out" / "report.html").read_text(encoding="utf-8"), collect_errors=True, sanitize=False
+    )
+    assert found.errors == []
+    levels = [int(one.name[1]) for one in found.query("h1, h2, h3, h4, h5, h6")]
+    assert levels[0] == 1 and all(after <= before + 1 for before, after in pairwise(levels))
+    for cell in found.query("th"):
+        assert cell.attrs.get("scope") in {"row", "col"} and cell.to_text().strip(), cell.to_html()
+    drawn = found.query("svg")
+    assert len(drawn) > 4
+    for picture in drawn:
+        told = picture.attrs.get("aria-label") or picture.attrs.get("aria-labelledby")
+        assert picture.attrs.get("aria-hidden") == "true" or (picture.attrs.get("role") == "img" and told)
+    names = {one.attrs["id"] for one in found.query("[id]")}
+    pointed = [str(one.attrs["aria-labelledby"]).split() for one in found.query("[aria-labelledby]")]
+    assert {name for some in pointed for name in some} <= names
 
 
 async def test_it_asks_for_nothing(tmp_path: Path) -> None:
@@ -139,6 +171,24 @@ async def test_chinese_is_chinese(tmp_path: Path) -> None:
     assert "How often it is wrong" not in text
 
 
+async def test_what_a_page_shows_of_long_transcripts_is_all_that_is_kept(tmp_path: Path) -> None:
+    """Nothing of 24 conflicts with 1 MB messages outlives its reading but the few thousand characters of each."""
+    said = messages("Please cancel. " * 70_000, "Done. " * 170_000)
+    records = []
+    for n in range(24):
+        x, y = (episode(agent, passed(done), task=f"t{n}", said=said) for agent, done in (("x", True), ("y", False)))
+        judged = [verdict("B", order, reasons="Nicer. " * 150_000) for order in ("AB", "BA")]
+        records.append(pair(f"p{n}", x, y, *judged, line=n + 1))
+    async with opened(tmp_path / "store.db") as deps:
+        stored(deps.store, records)
+        with deps.store.read() as connection:
+            counts = AuditCounts(connection, SummarizeRequest(audit="a"))
+            found = facts.report_facts(counts, summary_of(counts), "en", lambda value: value)
+    assert len(found.conflicts.rows) == 24
+    assert len(repr(found.conflicts)) < 24 * 40_000
+    assert all(side.turns and side.turns[0].said.left_out > 1_000_000 for side in found.conflicts.rows[0].sides)
+
+
 async def test_more_than_a_page_holds_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(facts, "MOST_PAIRS", 5)
     monkeypatch.setattr(facts, "MOST_DETAILS", 2)
@@ -148,10 +198,51 @@ async def test_more_than_a_page_holds_is_counted(tmp_path: Path, monkeypatch: py
     assert f"{2 + 8 - 2} more conflicts are not shown here" in text
 
 
+async def test_what_is_left_out_of_sessions_is_counted_in_scores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A session that two judges scored is two rows."""
+    monkeypatch.setattr(facts, "MOST_SESSIONS", 5)
+    both = [satisfied(0.9), satisfied(0.4, SATISFACTION.model_copy(update={"label": "other", "model": "other-m"}))]
+    sessions = [lone(episode("x", passed(True), task=f"t{n}", satisfaction=both), line=n + 1) for n in range(4)]
+    async with opened(tmp_path / "store.db") as deps:
+        stored(deps.store, sessions)
+        result = await written(deps, tmp_path / "report.html")
+    assert "The page shows 5 of 8 scores of sessions." in result.left_out
+
+
 async def test_room_for_conflicts_is_bounded_by_their_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(facts, "MOST_CHARACTERS", 9_000)
     text = await text_of(tmp_path, *judged_records())
     assert 0 < text.count('<details class="conflict"') < 5
+
+
+def test_a_figure_is_cut_into_the_parts_that_are_set_apart() -> None:
+    def shown(text: str) -> Pieces:
+        return pieces(Figure("/x", 0.5, None, None, None, None, text))
+
+    assert shown("25.0 % [10.0–50.0] 5/20") == ("25.0 %", " [10.0–50.0]", " 5/20")
+    assert shown("25.0 % [10.0–50.0] n=20 anytime") == ("25.0 %", " [10.0–50.0]", " n=20 anytime")
+    assert shown("Δ +5.0 [−1.0, +11.0] n=20") == ("Δ +5.0", " [−1.0, +11.0]", " n=20")
+    assert shown("< 0.0001") == ("< 0.0001", "", "") and shown("12,345") == ("12,345", "", "")
+    for text in ("25.0 % [10.0–50.0] 5/20", "0.50 [0.25, 0.75] n=20", "–", "0.5000 USD", "odd\ntext"):
+        assert "".join(shown(text)) == text
+
+
+def test_tables_that_a_narrow_screen_has_no_room_for_are_marked() -> None:
+    share = Figure("/x", 0.25, 5, 20, 0.1, 0.5, "25.0 % [10.0–50.0] 5/20")
+    count = share._replace(low=None, high=None, text="5")
+    assert layout_of(Table(("holds", "point", "to do"), (("yes", "a", ""),))) == "prose"
+    assert layout_of(Table(("a", "b"), (("x", share),))) == ""
+    assert layout_of(Table(("a", "b", "c"), (("x", count, count),))) == ""
+    assert layout_of(Table(("a", "b", "c"), (("x", share, count),))) == "wide"
+    assert layout_of(Table(("a", "b", "c", "d"), (("x", count, count, count),))) == "wide"
+
+
+def test_only_a_share_with_an_interval_has_a_bar() -> None:
+    share = Figure("/x", 0.25, 5, 20, 0.1, 0.5, "25.0 % [10.0–50.0] 5/20")
+    assert span(share) == (25.0, 10.0, 50.0)
+    assert span(share._replace(text="0.25 [0.10, 0.50] n=20")) is None and span(share._replace(low=None)) is None
 
 
 def test_the_judges_of_the_fixtures_have_the_names_that_the_tests_look_for() -> None:

@@ -1,4 +1,4 @@
-"""What the sections of a report say of what only some audits have: panels, people, bills, periods, rubrics."""
+"""What the sections of a report say of what only some audits have: bills, early ends, gaps, kinds of pairs."""
 
 from __future__ import annotations
 
@@ -6,21 +6,8 @@ from typing import Any
 
 import pytest
 
-import chart_summaries
-from misjudge_tools.report.document import Cell, Document, Section
-from misjudge_tools.report.figures import Figure, figures
-from misjudge_tools.report.page import Pieces, pieces, span
-from misjudge_tools.report.page_parts import document
-from misjudge_tools.stats.agreement import Coefficient
-from misjudge_tools.stats.correction import Corrected
-from misjudge_tools.stats.misselection import DecidedRate, Misselection
-from misjudge_tools.stats.paired import PairedDifference
-from misjudge_tools.stats.probes import Effect
-from misjudge_tools.stats.rates import Rate
-from misjudge_tools.stats.rubrics import Estimate
-from misjudge_tools.summary.deciding.agreement_values import AgreementSection, LabelAlpha, LabelledAlike
-from misjudge_tools.summary.deciding.bias_values import BiasSection, Leaning, PositionBias
-from misjudge_tools.summary.deciding.corrected_values import CorrectedRow, CorrectedSection
+from misjudge_tools.stats.misselection import Misselection
+from misjudge_tools.summary.deciding.bias_values import BiasSection, HeldFixed, Leaning, LengthBias, PositionBias
 from misjudge_tools.summary.deciding.cost_values import (
     Compared,
     CostSection,
@@ -29,160 +16,18 @@ from misjudge_tools.summary.deciding.cost_values import (
     Reconciliation,
     StageCost,
 )
-from misjudge_tools.summary.deciding.drift_values import Change
 from misjudge_tools.summary.deciding.gaps_values import GapDifference, GapsSection
 from misjudge_tools.summary.deciding.headline_values import HeadlineSection, MissingArm
 from misjudge_tools.summary.deciding.policies_values import PoliciesSection, PolicyRow
 from misjudge_tools.summary.deciding.power_values import Needed, PowerSection, Precision
 from misjudge_tools.summary.deciding.slices_values import LeftOut, Slice, SlicesSection
-from misjudge_tools.summary.deciding.three_way_values import Disagreements, Period, ThreeWaySection
-from misjudge_tools.summary.rubric_values import GapRow, InversionRow, MatcherCheck
 from misjudge_tools.summary.stopping_values import StoppingFacts
 from misjudge_tools.summary.values import (
-    AgentOutcome,
-    AuditSummary,
-    CascadeOutcome,
-    JudgeAlone,
     PairCounts,
-    PanelSection,
     RoleTokens,
     TokenSection,
 )
-
-QUARTER = Rate(rate=0.25, k=5, n=20, low=0.1, high=0.5)
-DECIDED = DecidedRate(rate=0.25, k=5, n=20, low=0.1, high=0.5, coverage=0.8)
-NUMBER = Coefficient(value=0.5, low=0.25, high=0.75, n=20)
-POINTS = Effect(value=0.05, low=-0.01, high=0.11, n=20, p=0.2, p_adjusted=0.4)
-OUTCOME: dict[str, Any] = {
-    "decided": 20,
-    "tie": 2,
-    "inconsistent": 3,
-    "split": 1,
-    "unscored": 0,
-    "misselection": DECIDED,
-}
-
-
-def of(**sections: Any) -> Document:
-    summary = AuditSummary(audit="a", judge="j", simulated=False, **sections)
-    return document(summary, figures(summary), "en")
-
-
-def section(name: str, **sections: Any) -> Section:
-    [found] = [one for one in of(**sections).sections if one.name == name]
-    return found
-
-
-def texts(cells: tuple[Cell, ...]) -> list[str]:
-    return [one.text if isinstance(one, Figure) else one for one in cells]
-
-
-def test_a_panel_stands_beside_its_best_judge_and_a_cascade_beside_its_first() -> None:
-    cascade = CascadeOutcome(
-        panel=("j", "k"), n=30, decidable=25, escalated=7, first=JudgeAlone(judge="j", **OUTCOME), **OUTCOME
-    )
-    panel = PanelSection(
-        judges=("j", "k"),
-        n=30,
-        decidable=25,
-        not_judged_by_all=4,
-        rules={"majority": JudgeAlone(judge="", **OUTCOME), "unanimity": None, "mean_score": None},
-        best_judge=JudgeAlone(judge="k", **OUTCOME),
-        cascade=cascade,
-    )
-    found = section("panel", panel=panel)
-    assert found.says == ("j, k: 30 pairs that all of them judged, 4 that not all did.",)
-    rules, cascaded = found.tables
-    assert [texts(row)[0] for row in rules.rows] == ["majority", "best judge: k"]
-    assert texts(rules.rows[0])[1:] == ["25.0 % [10.0–50.0] 5/20", "80.0 %", "20", "2", "3", "1", "0"]
-    assert [texts(row)[0] for row in cascaded.rows] == ["cascade", "first judge: j"]
-    assert cascaded.caption == "The cascade, on its 30 pairs"
-
-
-def test_agreement_names_who_is_left_out() -> None:
-    alike = LabelledAlike(
-        first="ann", first_kind="human", second="j", second_kind="judge",
-        n=20, observed=QUARTER, expected=0.5, kappa=NUMBER, ac1=NUMBER,
-    )  # fmt: skip
-    alpha = LabelAlpha(group="people", labellers=2, pairs=20, alpha=NUMBER)
-    found = section(
-        "agreement",
-        agreement=AgreementSection(
-            labels_in_use=3, rows_left_out=7, rows=(alike,), alpha=(alpha,), score_alpha=None, errors=None,
-            together=None, why={"errors": "There is one judge."},
-        ),
-    )  # fmt: skip
-    assert [table.headings[0] for table in found.tables] == ["two labellers", "labels of"]
-    assert texts(found.tables[0].rows[0]) == [
-        "ann – j",
-        "25.0 % [10.0–50.0] 5/20",
-        *["0.50 [0.25, 0.75] n=20"] * 2,
-    ]
-    assert found.notes == ("7 more couples of labellers are not shown.", "There is one judge.")
-
-
-def test_what_is_corrected_names_its_share_and_its_assumption() -> None:
-    estimate = Estimate(value=0.3, low=0.2, high=0.4, n=50)
-    shares: dict[str, Any] = dict.fromkeys(("raw", "raw_labelled", "labelled", "specificity", "sensitivity"), QUARTER)
-    facts = Corrected(
-        **shares, unlabelled=30, m0=10, m1=10, rogan_gladen=estimate, ppi=None, ppi_weight=None, why={}
-    ).model_dump()
-    rows = (
-        CorrectedRow(estimand="success", agent=None, other=None, **facts),
-        CorrectedRow(estimand="win_rate", agent="x", other="y", **facts),
-    )
-    found = section(
-        "corrected",
-        corrected=CorrectedSection(
-            rows=rows, success=None, win_rate=None, assumes_random=True, assumption="Taken as random.", why={}
-        ),
-    )
-    assert [texts(row)[0] for row in found.tables[0].rows] == ["success: all agents", "win_rate: x – y"]
-    assert texts(found.tables[0].rows[0])[3:] == ["30.0 % [20.0–40.0] n=50", "–"]
-    assert found.notes == ("Taken as random.",)
-
-
-def test_drift_lists_what_changed() -> None:
-    drift = chart_summaries.full().drift
-    assert drift is not None
-    changed = (
-        Change(side="judge", what="prompt_hash", before="aa", after="bb"),
-        Change(side="agents", what="setup", before=None, after="cc", who="x"),
-    )
-    found = section("drift", drift=drift.model_copy(update={"changed": changed}))
-    assert [texts(row) for row in found.tables[1].rows] == [
-        ["judge: prompt_hash", "aa", "bb"],
-        ["agents x: setup", "–", "cc"],
-    ]
-
-
-def test_periods_stand_in_their_order_with_trends_where_there_are_any() -> None:
-    rates: dict[str, Any] = dict.fromkeys(
-        (
-            *("satisfied_failed", "unsatisfied_succeeded", "satisfaction_against_success", "success_against_human"),
-            *("satisfaction_against_human", "any_disagreement", "any_of_three"),
-        ),
-        QUARTER,
-    )
-    counts: dict[str, Any] = dict.fromkeys(
-        ("sessions", "satisfaction_known", "success_known", "human_known", "all_three_known"), 20
-    )
-    periods = tuple(Period(starts=f"2026-01-{day:02}", **rates, **counts) for day in range(1, 19))
-    facts: dict[str, Any] = {
-        "judge": "j", "form": "satisfaction", "threshold": 0.8, "by": "day", "since": None, "time_from": "mixed",
-        "undated": 3, "total": Disagreements(**rates, **counts), "periods": periods, "periods_left_out": 2,
-    }  # fmt: skip
-    found = section("three_way", three_way=ThreeWaySection(**facts, trends={"any_disagreement": POINTS}))
-    disagreements, by_period = found.tables
-    assert disagreements.headings == ("disagree", "found", "change a period")
-    assert texts(disagreements.rows[5]) == ["any two of them", "25.0 % [10.0–50.0] 5/20", "Δ +5.0 [−1.0, +11.0] n=20"]
-    assert [texts(row)[0] for row in by_period.rows] == [f"2026-01-{day:02}" for day in range(4, 19)]
-    assert by_period.rows[0][1] == figures_of(three_way=ThreeWaySection(**facts))["/three_way/periods/3/sessions"]
-    assert found.notes[:2] == ("5 earlier periods are not shown.", "3 sessions are placed by when they were stored.")
-
-
-def figures_of(**sections: Any) -> dict[str, Figure]:
-    return figures(AuditSummary(audit="a", simulated=False, **sections))
+from section_parts import DECIDED, POINTS, QUARTER, section, texts
 
 
 def stage(name: str, **changed: Any) -> StageCost:
@@ -203,21 +48,25 @@ def test_the_cost_says_what_it_leaves_out_and_what_a_bill_says() -> None:
     )  # fmt: skip
     cost = CostSection(
         by_role={"judge": 0.5}, calls_without_price={}, price_sources={}, total_cost=1.0, complete=False,
-        stages=(stage("judge", calls_without_price=3), stage("agent", simulated_calls=10, includes_retries=None)),
+        stages=(
+            stage("judge", calls_without_price=3),
+            stage("agent", simulated_calls=10, calls_without_usage=4, includes_retries=None),
+        ),
         dearest=(DearSession(of="pair", id="p1", judge="j", calls=2, input_tokens=9, output_tokens=1, cost=0.1),),
         reconciliation=bill,
     )  # fmt: skip
     found = section("cost", cost=cost)
     assert found.notes[1:] == (
-        "judge: no cost is known of 3 of 10 calls.",
         "agent: 10 of 10 calls asked no model and cost nothing.",
         "agent: as its source states it, maybe without retries.",
+        "judge: no cost is known of 3 of 10 calls.",
+        "agent: 4 of 10 calls do not state their tokens.",
         "The total is a lower bound: it leaves out calls without a price.",
     )
     heads = [table.headings[0] for table in found.tables]
-    assert heads == ["stage", "cost", "dearest judge sessions", "model on the bill"]
+    assert heads == ["stage", "what it comes to", "dearest judge sessions", "model on the bill"]
     assert [texts(row)[0] for row in found.tables[3].rows] == ["m", "in both", "all"]
-    assert texts(found.tables[3].rows[0])[1:] == ["2.0000 USD", "1.0000 USD", "1.00", "2.00"]
+    assert texts(found.tables[3].rows[0])[1:] == ["2.0000 USD", "1.0000 USD", "1.0000 USD", "2.00"]
 
 
 def test_tokens_are_told_where_no_stage_is() -> None:
@@ -341,78 +190,47 @@ def test_a_constant_answer_and_a_sample_are_told() -> None:
     )
 
 
-def test_rubrics_have_gaps_inversions_and_checks() -> None:
-    rubrics = chart_summaries.full().rubrics
-    assert rubrics is not None
-    difference = PairedDifference(
-        n=20, difference=0.2, low=0.05, high=0.35, only_first=5, only_second=1, mcnemar_p=0.03
-    ).model_dump()
-    gaps = GapRow(
-        judge="j", protocol="official", first="human", second="self[w]", first_kind="human", second_kind="self",
-        first_label="j+human", second_label="j+self", rubric_gap=True, **difference,
-    )  # fmt: skip
-    inversion = InversionRow(
-        judge="j", protocol="official", label="j+self", writer="w", matcher="m", pairs=20, with_high_level=10,
-        decided=9,
-        inverted=QUARTER, of_wrong=QUARTER, untold=1, examples=(),
-    )  # fmt: skip
-    check = MatcherCheck(
-        writer="w",
-        first="m",
-        second="n",
-        samples=20,
-        agreement=QUARTER,
-        recall_difference=POINTS,
-        disputed=2,
-        examples=(),
+def length(odds: float | None) -> BiasSection:
+    found = LengthBias(
+        length_by="transcript_characters",
+        longer=Leaning(**QUARTER.model_dump(), unbiased=0.5, stands_out=True),
+        with_gold_fixed=HeldFixed(value=odds, low=odds, high=odds, n=20, unbiased=1, stands_out=False),
+        equal=1,
+        unknown=2,
     )
-    whole = rubrics.model_copy(update={"gaps": (gaps,), "inversions": (inversion,), "checks": (check,)})
-    found = section("rubrics", rubrics=whole)
-    by_head = {table.headings[0]: texts(table.rows[0]) for table in found.tables}
-    assert by_head["accuracy with rules of"] == [
-        "j: human − self[w]",
-        "Δ +20.0 [+5.0, +35.0] n=20",
-        "0.0300",
-        "rubric gap",
-    ]
-    assert by_head["value inversion"] == ["j, w", "25.0 % [10.0–50.0] 5/20", "1"]
-    assert by_head["two matchers"][0] == "w: m – n"
+    return BiasSection(pairs=20, pairs_in_all=20, length=found)
 
 
-def test_a_report_of_rubrics_alone_opens_with_what_follows_from_them() -> None:
-    rubrics = chart_summaries.full().rubrics
-    assert rubrics is not None
-    made = of(rubrics=rubrics.model_copy(update={"advice": ("Do not trust this writer.",)}))
-    assert made.verdict == ("Do not trust this writer.",) and 0 < len(made.carriers) <= 3
-    assert made.carriers[0].figure.name == "/rubrics/writers/0/recall"
+@pytest.mark.parametrize(
+    ("odds", "rows", "note"),
+    [
+        (0.4, 2, "Picks of the longer side prove no bias where longer episodes are better: the odds ratio holds gold"),
+        (None, 1, "Picks of the longer side prove no bias: longer episodes may be better. The odds ratio, which would"),
+    ],
+)
+def test_picks_of_the_longer_side_are_said_to_prove_no_bias(odds: float | None, rows: int, note: str) -> None:
+    found = section("habits", bias=length(odds))
+    assert found.notes[0].startswith(note)
+    assert found.notes[1].startswith("Length by characters of the transcript; picks on 1 pairs")
+    assert len(found.tables[0].rows) == rows and texts(found.tables[0].rows[0])[0] == "picks of the longer side"
+    assert not any("no bias: 50" in text for text in texts(found.tables[0].rows[0]))
 
 
-def test_more_agents_than_a_table_takes_are_counted_and_trouble_is_told() -> None:
-    agents = tuple(
-        AgentOutcome(
-            agent=f"a{n}", succeeded=5, failed=15, unknown=0, success=QUARTER, trouble="Down." if not n else None
-        )
-        for n in range(62)
+def test_what_holds_for_several_measures_is_noted_once() -> None:
+    once = "Only one judge of pairs: judge the pairs with another one, too."
+    rows = (PolicyRow(policy="repeats", why="Nothing was repeated."),)
+    found = section("policies", policies=PoliciesSection(rows=rows, region=None, why={"cost": once, "region": once}))
+    assert found.notes == ("repeats: Nothing was repeated.", once)
+
+
+def test_what_is_not_known_of_the_cost_is_named_with_its_reason_once() -> None:
+    nobody, one = "Of no episode is it known whether it did its task.", "It is of one judge."
+    cost = CostSection(
+        by_role={}, calls_without_price={}, price_sources={}, complete=True, stages=(stage("judge"),), dearest=(),
+        why={"cost_per_success": nobody, "rollout_cost_per_success": nobody, "cost_per_correct_selection": one},
+    )  # fmt: skip
+    assert section("cost", cost=cost).notes[1:] == (
+        "Not known: cost for each session that did its task; cost of agents and simulated users for each such session. "
+        f"{nobody}",
+        f"Not known: judge, for each pair that it got right. {one}",
     )
-    found = section("agents", agents=agents, pass_hat_k_by_agent={"a0": {"1": 0.25, "2": 0.125}})
-    assert len(found.tables[0].rows) == 60 and found.tables[0].note == "2 more agents are not shown."
-    assert found.tables[0].headings[-1] == "pass^2" and texts(found.tables[0].rows[0])[-1] == "12.5 %"
-    assert found.notes == ("a0: Down.",)
-
-
-def test_a_figure_is_cut_into_the_parts_that_are_set_apart() -> None:
-    def shown(text: str) -> Pieces:
-        return pieces(Figure("/x", 0.5, None, None, None, None, text))
-
-    assert shown("25.0 % [10.0–50.0] 5/20") == ("25.0 %", " [10.0–50.0]", " 5/20")
-    assert shown("25.0 % [10.0–50.0] n=20 anytime") == ("25.0 %", " [10.0–50.0]", " n=20 anytime")
-    assert shown("Δ +5.0 [−1.0, +11.0] n=20") == ("Δ +5.0", " [−1.0, +11.0]", " n=20")
-    assert shown("< 0.0001") == ("< 0.0001", "", "") and shown("12,345") == ("12,345", "", "")
-    for text in ("25.0 % [10.0–50.0] 5/20", "0.50 [0.25, 0.75] n=20", "–", "0.5000 USD", "odd\ntext"):
-        assert "".join(shown(text)) == text
-
-
-def test_only_a_share_with_an_interval_has_a_bar() -> None:
-    share = Figure("/x", 0.25, 5, 20, 0.1, 0.5, "25.0 % [10.0–50.0] 5/20")
-    assert span(share) == (25.0, 10.0, 50.0)
-    assert span(share._replace(text="0.25 [0.10, 0.50] n=20")) is None and span(share._replace(low=None)) is None

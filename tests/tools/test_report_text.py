@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 import pytest
 from hypothesis import given
@@ -28,11 +29,21 @@ OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066
         ("\ud800", "⟦U+D800⟧"),
         ("one\r\ntwo\rthree\tfour", "one\ntwo␍three\tfour"),
         ("\U000e0041", "⟦U+E0041⟧"),
+        ("ann a\u00adnn", "ann a⟦U+00AD⟧nn"),
+        ("\u3164\U000e0101", "⟦U+3164⟧⟦U+E0101⟧"),
         ("naïve 中文 👩‍🚀 עברית", "naïve 中文 👩‍🚀 עברית"),
     ],
 )
 def test_controls_become_signs_and_words_stay(text: str, shown: str) -> None:
     assert visible(text) == shown
+
+
+def test_no_format_character_is_unseen() -> None:
+    """But the joiners of words and emoji, and signs of Arabic and Syriac numbers, which are seen."""
+    seen = {*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x200C, 0x200D}
+    hidden = [code for code in range(0x10000) if unicodedata.category(chr(code)) == "Cf" and code not in seen]
+    assert len(hidden) > 20
+    assert [f"U+{code:04X}" for code in hidden if visible(f"a{chr(code)}b") != f"a⟦U+{code:04X}⟧b"] == []
 
 
 def test_marks_that_are_stacked_up_are_four_at_most() -> None:
@@ -57,6 +68,16 @@ def test_no_text_is_markup_in_markdown(text: str) -> None:
     [paragraph] = [token for token in reader.parse(f"- {escaped(text)}") if token.type == "inline"]
     assert [child.type for child in paragraph.children or [] if child.type not in {"text", "text_special"}] == []
     assert paragraph.children is None or "".join(child.content for child in paragraph.children) == one_line(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["http://evil.example/", "see https://evil.example", "ftp://x.example", "www.evil.example", "WWW.Evil.org"]
+)
+def test_no_address_becomes_a_link_of_its_own(text: str) -> None:
+    """GitHub makes a link of what it reads as `://` or `www.`, unless a backslash stands in it."""
+    written = escaped(f"agent {text} is")
+    assert re.search(r"(?i)(?<!\\)://|www\.", written) is None
+    assert written.replace("\\", "") == f"agent {text} is"
 
 
 @pytest.mark.parametrize("text", [*MARKUP, *UNSEEN])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import ceil, floor
 from typing import NamedTuple
 
-from misjudge_tools.report.chart_data import Forest, Plane
+from misjudge_tools.report.chart_data import Forest, Plane, Point
 
 _STEPS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.25)
 _TICKS = 5
@@ -42,6 +42,22 @@ def error_axis(plane: Plane) -> Axis:
     narrow = [point for point in plane.points if point.high is not None and point.high - (point.low or 0) <= 0.5]
     ends = [end for point in narrow or plane.points for end in (point.high, point.bound) if end is not None]
     return _axis(0.0, max(*ends, *(point.value for point in plane.points), 1.2 * (plane.limit or 0), _SMALLEST))
+
+
+def point_marks(points: Sequence[Point], high: float) -> dict[str, str]:
+    """The number of a point → what is written at it: of points so close that their numbers would cover each other the
+    first has all. `high` is the end of the axis of errors.
+    """
+    beside: dict[Point, list[str]] = {}
+    for point in points:
+        near = (first for first in beside if _close(first, point, high))
+        beside.setdefault(next(near, point), []).append(point.number)
+    written = {first.number: ",".join(sorted(numbers, key=int)) for first, numbers in beside.items()}
+    return {point.number: written.get(point.number, "") for point in points}
+
+
+def _close(a: Point, b: Point, high: float) -> bool:
+    return abs(a.coverage - b.coverage) < 0.03 and abs(a.value - b.value) < high / 14
 
 
 def _axis(low: float, high: float) -> Axis:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from misjudge_tools.report import chart_words as say
-from misjudge_tools.report.chart_axes import Axis, error_axis, forest_axis
+from misjudge_tools.report.chart_axes import Axis, error_axis, forest_axis, point_marks
 from misjudge_tools.report.chart_data import Bars, Forest, Mosaic, Picture, Plane, Row
 from misjudge_tools.report.chart_labels import Said, lines
 from misjudge_tools.report.chart_marks import (
@@ -17,6 +17,7 @@ from misjudge_tools.report.chart_marks import (
     SERIES,
     SHAPES,
     SIZE,
+    TITLE_SIZE,
     TRUST,
     WIDTH,
     Lines,
@@ -28,6 +29,7 @@ from misjudge_tools.report.chart_marks import (
     row_id,
     row_lines,
     row_texts,
+    title_lines,
 )
 from misjudge_tools.report.chart_mosaic import cells, mosaic
 from misjudge_tools.summary.deciding.phrases import Language
@@ -73,7 +75,7 @@ def _chart(picture: Picture, language: Language) -> alt.VConcatChart:
         font=FONT,
         aria=False,
         view=alt.ViewConfig(stroke=None),
-        title=alt.TitleConfig(color=INK, fontSize=12.5, anchor="start", limit=WIDTH, offset=4),
+        title=alt.TitleConfig(color=INK, fontSize=TITLE_SIZE, anchor="start", frame="group", limit=WIDTH, offset=4),
         axis=alt.AxisConfig(
             labelColor=MUTED,
             titleColor=MUTED,
@@ -161,25 +163,30 @@ def _plane(panel: Plane, language: Language) -> Part:
     high = error_axis(panel)
     # Left of 0 there is room for what is written at the axis, and below it for the points that lie on it.
     x = _axis_of(Axis(-0.13, 1.06, (0, 0.25, 0.5, 0.75, 1)), _SHARE, say.COVERAGE_AXIS.say(language))
-    inside: dict[str, Any] = {"labelAlign": "left", "labelPadding": 0, "labelOffset": -7, "ticks": False, "grid": True}
-    y = _axis_of(high._replace(low=-high.high / 12), _SHARE, **inside)
+    inside: dict[str, Any] = {"labelAlign": "left", "labelPadding": 0, "labelOffset": -7, "labelFlush": False}
+    y = _axis_of(high._replace(low=-high.high / 12), _SHARE, ticks=False, grid=True, **inside)
     points = alt.Chart().encode(x=alt.X("coverage:Q", **x))
     whisker = points.mark_rule(strokeWidth=2, color=SERIES[0], clip=True).encode(y=alt.Y("low:Q", **y), y2="high:Q")
     bound = points.mark_point(shape="triangle-down", size=60, color=SERIES[1], filled=True, opacity=1, clip=True)
     dot = points.mark_point(size=70, color=SERIES[0], filled=True, opacity=1)
-    number = points.mark_text(dx=8, align="left", color=INK, fontSize=SIZE, fontWeight="bold")
+    letters: dict[str, Any] = {"dx": 8, "align": "left", "fontSize": SIZE, "fontWeight": "bold"}
+    halo = points.mark_text(color=PAPER, stroke=PAPER, strokeWidth=4, **letters)
+    number = points.mark_text(color=INK, **letters)
     value = alt.Y("value:Q", **y)
     parts = [
         *_limit(panel, x, y),
         whisker,
         bound.encode(y=alt.Y("bound:Q", **y)),
         dot.encode(y=value),
-        number.encode(y=value, text="number:N"),
+        # The number stands out from the limit and from the intervals of its neighbours.
+        *(text.encode(y=value, text="mark:N") for text in (halo, number)),
     ]
     # Rules that come to the same are one mark, with the bound where one of them has it.
     drawn = {point.number: point for point in sorted(panel.points, key=lambda point: point.bound is not None)}
-    rows = [point._asdict() for point in drawn.values()]
-    title = alt.Title(panel.title or say.RISK_AXIS.say(language), fontWeight="bold" if panel.title else "normal")
+    marks = point_marks(list(drawn.values()), high.high)
+    rows = [{**point._asdict(), "mark": marks[number]} for number, point in drawn.items()]
+    named = title_lines(panel.title or say.RISK_AXIS.say(language))
+    title = alt.Title(named, fontWeight="bold" if panel.title else "normal")
     return alt.layer(*parts, data=data(rows), width=WIDTH, height=_PLANE_HEIGHT, title=title)
 
 

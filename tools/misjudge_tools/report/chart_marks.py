@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from misjudge_tools.report.chart_labels import Said, width
+from misjudge_tools.report.chart_labels import Said, lines, width
 
 if TYPE_CHECKING:
     import altair as alt
 
     Part: TypeAlias = alt.LayerChart | alt.FacetChart
 
-WIDTH = 420
-"""Pixels; narrow, so that letters stay large enough where a phone shrinks the picture."""
+WIDTH = 345
+"""Pixels; with its margins as wide as a phone, so that letters are not shrunk there."""
 FONT = "Liberation Sans, Noto Sans CJK SC, sans-serif"
 """The first one comes with vl-convert: text is measured alike everywhere."""
 SIZE = 12
+TITLE_SIZE = 12.5
 INK = "#1b1b1f"
 MUTED = "#55565f"
 GRID = "#d9dae0"
@@ -47,8 +48,14 @@ def layer(rows: Sequence[Mapping[str, Any]], parts: Sequence[alt.Chart], title: 
     """Marks on the same rows, each `step` pixels high."""
     import altair as alt
 
-    named = {"title": title} if title else {}
+    named = {"title": alt.Title(title_lines(title))} if title else {}
     return alt.layer(*parts, data=data(rows), width=WIDTH, height=len(rows) * step, **named)
+
+
+def title_lines(title: str) -> list[str]:
+    """The title of a panel in lines that fit."""
+    # Bold letters are about a tenth wider.
+    return lines(title, 1.1 * TITLE_SIZE, WIDTH)
 
 
 def data(rows: Sequence[Mapping[str, Any]]) -> alt.InlineData:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from misjudge_tools.report.chart_data import Cell, Mosaic
 from misjudge_tools.report.chart_labels import width
-from misjudge_tools.report.chart_marks import INK, MUTED, PAPER, SIZE, WIDTH, data, layer, row, row_id
+from misjudge_tools.report.chart_marks import INK, MUTED, PAPER, SIZE, WIDTH, data, layer, row, row_id, title_lines
 
 if TYPE_CHECKING:
     import altair as alt
@@ -45,7 +45,7 @@ def mosaic(panel: Mosaic) -> Part:
         .mark_text(color=INK, fontSize=SIZE)
         .encode(x=alt.X("xc:Q", axis=None, scale=whole), y=alt.Y("yc:Q", axis=None, scale=whole), text="sessions:N")
     )
-    title = alt.Title(panel.title, offset=18)
+    title = alt.Title(title_lines(panel.title), offset=18)
     parts = (area, text, *_captions(panel))
     return alt.layer(*parts, data=data(rows), width=WIDTH, height=_MOSAIC_HEIGHT, title=title)
 

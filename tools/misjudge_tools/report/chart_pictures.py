@@ -61,10 +61,18 @@ def pictures(summary: AuditSummary, language: Language) -> tuple[Picture, ...]:
         "probes": _probes(summary, language),
     }
     return tuple(
-        Picture(name, say.TITLES[name].say(language), tuple(contents.lines), simulated, contents.panels)
+        Picture(name, _title(summary, name, language), tuple(contents.lines), simulated, contents.panels)
         for name, contents in found.items()
         if contents.panels
     )
+
+
+def _title(summary: AuditSummary, name: str, language: Language) -> str:
+    """That a side failed is said only where that is known."""
+    of_each = (one.headline for one in (summary, *(summary.judges or {}).values()))
+    failed = all(found.failed_known for found in of_each if found is not None)
+    by_gold = name == "misselection_by_gap" and not failed
+    return (say.BY_GOLD if by_gold else say.TITLES[name]).say(language)
 
 
 def _misselection(summary: AuditSummary, language: Language) -> Contents:
@@ -108,7 +116,9 @@ def _risk(summary: AuditSummary, language: Language) -> Contents:
     planes = tuple(_plane(of, found, language) for of in judges if (found := of.sections.policies) is not None)
     limits = {plane.limit for plane in planes if plane.limit is not None}
     line = _limit(say.LIMIT_LINE, limits.pop() if len(limits) == 1 else None, language)
-    return Contents(planes, (say.RISK_LINES.say(language), *line, *left_out))
+    bounded = any(point.bound is not None for plane in planes for point in plane.points)
+    wedge = (say.WEDGE.say(language),) if bounded else ()
+    return Contents(planes, (say.RISK_LINES.say(language), *wedge, *line, *left_out))
 
 
 def _tried(found: PoliciesSection | None) -> list[PolicyRow]:
@@ -136,7 +146,8 @@ def _plane(of: Judged, found: PoliciesSection, language: Language) -> Plane:
 
 def _point(number: str, one: PolicyRow, bound: float | None, region: Region | None, language: Language) -> Point:
     assert one.misselection is not None and one.misselection.rate is not None and one.coverage is not None
-    label = say.DECIDES.say(language, policy=one.policy, coverage=percent(one.coverage))
+    policy = say.policy_in_words(one.policy, language)
+    label = say.DECIDES.say(language, policy=policy, decided=f"{one.misselection.n}/{one.decidable}")
     if bound is not None:
         label = say.BOUND.say(language, policy=label, bound=percent(bound))
     drawn = row(label, one.misselection)

@@ -63,6 +63,15 @@ PROBES: Mapping[str, Phrase] = {
     "criteria_order": Phrase("the criteria in another order", "准则换序"),
     "whitespace": Phrase("whitespace, the null control", "空白（零对照）"),
 }
+POLICIES: Mapping[str, Phrase] = {
+    "one_call": Phrase("one_call", "one_call（单次调用）"),
+    "both_orders": Phrase("both_orders", "both_orders（两种顺序）"),
+    "repeats": Phrase("repeats", "repeats（重复）"),
+    "panel_majority": Phrase("panel_majority", "panel_majority（多数）"),
+    "panel_unanimity": Phrase("panel_unanimity", "panel_unanimity（一致）"),
+    "cascade": Phrase("cascade", "cascade（级联）"),
+}
+MARGIN = Phrase("{policy}", "{policy}（分差）")
 ON_FAILED = Phrase("{probe}, failed side", "{probe}，失败方")
 FOOLED = Phrase("{probe}: fooled", "{probe}：受骗")
 
@@ -91,13 +100,16 @@ ROWS_LEFT_OUT = Phrase(
     "{shown} of {all} rows are drawn; the summary has all.", "只画出 {all} 行中的 {shown} 行；摘要中有全部。"
 )
 POINTS = Phrase("percentage points", "百分点")
+BY_GOLD = Phrase("How often the judge picked the side that gold calls worse", "裁判选中答案认为较差一方的频率")
+"""A title in place of another one, where no side is known to have failed."""
 
 RISK_AXIS = Phrase("wrong, of what it decides", "错误，占已判定")
 COVERAGE_AXIS = Phrase("decided, of decidable pairs", "已判定，占可判定的配对")
 RISK_LINES = Phrase(
-    "Each number is a rule for when to take a verdict. Bars are 95 % intervals; a wedge is the one-sided upper bound.",
-    "每个数字是一条采信判定的规则。竖线为 95 % 区间；楔形为单侧上界。",
+    "Each number is a rule for when to take a verdict. Bars are 95 % intervals.",
+    "每个数字是一条采信判定的规则。竖线为 95 % 区间。",
 )
+WEDGE = Phrase("A wedge is the one-sided upper bound.", "楔形为单侧上界。")
 TRUSTED = Phrase(
     "Shaded: the trusted region, {policy}. It decides {coverage}, at most {bound} of that wrongly (one-sided {level} "
     "bound, n={tasks} tasks).",
@@ -105,7 +117,7 @@ TRUSTED = Phrase(
 )
 NO_REGION = Phrase("No region is certified: runs stopped by what they saw.", "没有证实的区间：运行依所见而停。")
 NOT_TRUSTED = Phrase("No rule is certified to stay under the limit.", "没有规则被证实低于上限。")
-DECIDES = Phrase("{policy}, decides {coverage}", "{policy}，判定 {coverage}")
+DECIDES = Phrase("{policy}, decides {decided}", "{policy}，判定 {decided}")
 BOUND = Phrase("{policy}, bound {bound}", "{policy}，上界 {bound}")
 
 MOSAIC_LINES = Phrase("Areas are numbers of sessions with a known outcome.", "面积为结果已知的会话数。")
@@ -168,3 +180,10 @@ def range_in_words(text: str, language: Language) -> str:
             if pattern.fullmatch(text):
                 return pattern.sub(said, text)
     return text
+
+
+def policy_in_words(name: str, language: Language) -> str:
+    """A rule by its name, which is the one that gates know; in Chinese with what it means."""
+    if name.startswith("margin"):
+        return MARGIN.say(language, policy=name)
+    return in_words(POLICIES, name, language)

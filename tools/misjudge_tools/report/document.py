@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from misjudge_tools.report.figures import NONE, Figure
+from misjudge_tools.report.reasons import reason
 from misjudge_tools.report.wording import said
 from misjudge_tools.summary.deciding.phrases import Language
 
@@ -76,6 +77,10 @@ class Book(NamedTuple):
     def say(self, english: str, /, **named: object) -> str:
         """A word or sentence of the report in its language."""
         return said(english, self.language, **named)
+
+    def reason(self, text: str) -> str:
+        """Why something is missing, or what to know of it, as the summary says it, in the language of the report."""
+        return reason(text, self.language)
 
     def at(self, name: str) -> Cell:
         """The figure of this name, a dash where it is not known."""

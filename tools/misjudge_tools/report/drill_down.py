@@ -7,7 +7,16 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from misjudge_storage.hashing import digest
-from misjudge_storage.report_rows import Check, RawCall, Reply, ReportEpisode, ReportPair, TaskText
+from misjudge_storage.report_rows import (
+    Check,
+    Excerpt,
+    RawCall,
+    Replies,
+    Reply,
+    ReportEpisode,
+    ReportPair,
+    TaskText,
+)
 from misjudge_storage.types import Message
 from misjudge_tools.report.plain_text import Cut, cut, visible
 
@@ -17,8 +26,6 @@ MOST_TURNS: Final = 60
 MOST_REASONS: Final = 1_200
 MOST_RAW: Final = 1_500
 MOST_TASK: Final = 1_500
-MOST_CHECKS: Final = 30
-MOST_REPLIES: Final = 24
 MOST_EVIDENCE: Final = 600
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
@@ -41,7 +48,9 @@ class Side(NamedTuple):
     """One episode. `turns_left_out` of its messages are not shown; `turns` None: no transcript is stored."""
 
     letter: str
-    episode: ReportEpisode
+    agent: str
+    trial: int | None
+    success: bool | None
     proofs: tuple[Proof, ...]
     proofs_left_out: int
     turns: tuple[Turn, ...] | None
@@ -68,6 +77,18 @@ class Kind(NamedTuple):
 
     judge: str
     kind: str
+
+
+class Behind(NamedTuple):
+    """What stands behind a conflict on a pair, or (`pair` None) on the one episode: its texts as they were read."""
+
+    kinds: Sequence[Kind]
+    task_id: str
+    task: TaskText
+    episodes: Sequence[ReportEpisode]
+    replies: Replies
+    others: Sequence[RawCall]
+    pair: ReportPair | None = None
 
 
 class Detail(NamedTuple):
@@ -104,42 +125,37 @@ def anchor(kind: str, identity: str) -> str:
     return f"{kind}-{plain}"
 
 
-def detail(
-    kinds: Sequence[Kind],
-    task_id: str,
-    task: TaskText,
-    episodes: Sequence[ReportEpisode],
-    replies: Sequence[Reply],
-    others: Sequence[RawCall],
-    pair: ReportPair | None = None,
-) -> Detail:
-    """A conflict on a pair, or (`pair` None) on the one episode."""
-    named = anchor("session", episodes[0].trajectory_id) if pair is None else anchor("pair", pair.pair_id)
+def detail(behind: Behind) -> Detail:
+    """A conflict as a page shows it. Nothing of it holds a text that is longer than what is shown."""
+    pair, task, replies = behind.pair, behind.task, behind.replies
+    named = anchor("session", behind.episodes[0].trajectory_id) if pair is None else anchor("pair", pair.pair_id)
     letters = ("",) if pair is None else ("A", "B")
     return Detail(
         anchor=named,
-        kinds=tuple(kinds),
-        task_id=task_id,
+        kinds=tuple(behind.kinds),
+        task_id=behind.task_id,
         pair=pair,
-        prompt=cut(task.prompt, MOST_TASK),
-        criteria=cut(task.success_criteria, MOST_TASK),
-        constraints=cut(task.hard_constraints, MOST_TASK),
-        sides=tuple(_side(letter, episode) for letter, episode in zip(letters, episodes, strict=True)),
-        replies=tuple(_spoken(reply) for reply in replies[:MOST_REPLIES]),
-        replies_left_out=max(len(replies) - MOST_REPLIES, 0),
-        others=tuple(_raw(call) for call in others),
+        prompt=_start(task.prompt, MOST_TASK),
+        criteria=_start(task.success_criteria, MOST_TASK),
+        constraints=_start(task.hard_constraints, MOST_TASK),
+        sides=tuple(_side(letter, episode) for letter, episode in zip(letters, behind.episodes, strict=True)),
+        replies=tuple(_spoken(reply) for reply in replies.rows),
+        replies_left_out=replies.in_all - len(replies.rows),
+        others=tuple(_raw(call) for call in behind.others),
     )
 
 
 def _side(letter: str, episode: ReportEpisode) -> Side:
-    proofs = tuple(Proof(check, cut(check.evidence, MOST_EVIDENCE)) for check in episode.checks[:MOST_CHECKS])
+    proofs = tuple(Proof(check, _start(check.evidence, MOST_EVIDENCE)) for check in episode.checks)
     turns = None if episode.messages is None else tuple(_turns(episode.messages))
     shown = 0 if turns is None else len(turns)
     return Side(
         letter=letter,
-        episode=episode,
+        agent=episode.agent,
+        trial=episode.trial,
+        success=episode.success,
         proofs=proofs,
-        proofs_left_out=len(episode.checks) - len(proofs),
+        proofs_left_out=episode.checks_in_all - len(proofs),
         turns=turns,
         turns_left_out=len(episode.messages or ()) - shown,
     )
@@ -161,14 +177,16 @@ def _said(message: Message) -> str:
 
 
 def _spoken(reply: Reply) -> Spoken:
-    return Spoken(reply, cut(reply.reasons, MOST_REASONS), None if reply.call is None else _raw(reply.call))
+    return Spoken(reply, _start(reply.reasons, MOST_REASONS), None if reply.call is None else _raw(reply.call))
 
 
 def _raw(call: RawCall) -> Raw:
-    if call.raw_output is None:
-        return Raw(call, None)
-    shown = cut(call.raw_output, MOST_RAW)
-    return Raw(call, shown._replace(left_out=(call.length or 0) - len(shown.text)))
+    return Raw(call, None if call.raw_output is None else _start(call.raw_output, MOST_RAW))
+
+
+def _start(excerpt: Excerpt, most: int) -> Cut:
+    shown = excerpt.text[:most]
+    return Cut(shown, len(excerpt.text) - len(shown) + excerpt.unread)
 
 
 def _width(text: str) -> int:

@@ -9,9 +9,11 @@ from misjudge_storage import report_rows as rows
 from misjudge_storage.conflict_rows import PairConflict, conflict_pairs, satisfied_failures
 from misjudge_storage.report_rows import ReportPair, ReportSession
 from misjudge_storage.summary_values import JudgeFacts
+from misjudge_tools.exporting.keys import Hide
 from misjudge_tools.report.document import Document
-from misjudge_tools.report.drill_down import Detail, Kind, detail
+from misjudge_tools.report.drill_down import Behind, Detail, Kind, detail
 from misjudge_tools.report.figures import Figure, figures
+from misjudge_tools.report.keyless import without_keys
 from misjudge_tools.report.page_parts import document
 from misjudge_tools.summary.counts import AuditCounts
 from misjudge_tools.summary.deciding.phrases import Language
@@ -55,11 +57,10 @@ class Conflicts(NamedTuple):
 
 
 class Called(NamedTuple):
-    """Rows of `pairwise` that are shown, whether there are more, and how many tasks the audit has."""
+    """Rows of `pairwise` that are shown, and whether there are more."""
 
     rows: Sequence[Mapping[str, Any]]
     more: bool
-    tasks: int
 
 
 class ReportFacts(NamedTuple):
@@ -82,27 +83,30 @@ class _Conflict(NamedTuple):
     kinds: tuple[Kind, ...]
 
 
-def report_facts(counts: AuditCounts, summary: AuditSummary, language: Language) -> ReportFacts:
-    """Read what the report of this summary shows, over the connection that the summary was made with."""
-    numbers = figures(summary)
+def report_facts(counts: AuditCounts, summary: AuditSummary, language: Language, hide: Hide) -> ReportFacts:
+    """Read what the report of this summary shows, over the connection that the summary was made with.
+
+    `hide` takes keys out of it here, where texts are whole and as they are stored: cut or escaped, they would hide one.
+    """
     label = _judge(counts, summary)
     found = _conflicts(counts, label)
+    said = without_keys(summary, hide)
+    numbers = figures(said)
     return ReportFacts(
-        summary=summary,
+        summary=said,
         figures=numbers,
-        document=document(summary, numbers, language),
-        pairs=_pairs(counts, label, [one.identity for one in found if one.pair]),
-        sessions=_sessions(counts, label),
-        conflicts=_details(counts, label, found),
-        calls=calls_of(counts, label),
+        document=document(said, numbers, language),
+        pairs=without_keys(_pairs(counts, label, [one.identity for one in found if one.pair]), hide),
+        sessions=without_keys(_sessions(counts, label), hide),
+        conflicts=_details(counts, label, found, hide),
+        calls=without_keys(calls_of(counts, label), hide),
     )
 
 
 def calls_of(counts: AuditCounts, judge: str | None) -> Called:
     """What the guides' reports need beside the summary: the first rows of `pairwise`, of one judge or of all."""
     found = rows.pairwise_rows(counts.connection, counts.audit_id, judge, MOST_CALLS + 1)
-    tasks = rows.count_tasks(counts.connection, counts.audit_id)
-    return Called(found[:MOST_CALLS], len(found) > MOST_CALLS, tasks)
+    return Called(found[:MOST_CALLS], len(found) > MOST_CALLS)
 
 
 def _judge(counts: AuditCounts, summary: AuditSummary) -> str | None:
@@ -154,11 +158,11 @@ def _sessions(counts: AuditCounts, label: str | None) -> Scored:
     return Scored(found, rows.count_sessions(counts.connection, counts.audit_id, label))
 
 
-def _details(counts: AuditCounts, label: str | None, found: Sequence[_Conflict]) -> Conflicts:
+def _details(counts: AuditCounts, label: str | None, found: Sequence[_Conflict], hide: Hide) -> Conflicts:
     shown: list[Detail] = []
     room = MOST_CHARACTERS
     for conflict in found[:MOST_DETAILS]:
-        one = _detail(counts, label, conflict)
+        one = _detail(counts, label, conflict, hide)
         room -= one.size
         if room < 0:
             break
@@ -173,18 +177,18 @@ def _all_conflicts(counts: AuditCounts, label: str | None) -> int:
     return of_pairs + sum(rows.count_satisfied_failures(counts.connection, counts.audit_id, one) for one in scoring)
 
 
-def _detail(counts: AuditCounts, label: str | None, conflict: _Conflict) -> Detail:
+def _detail(counts: AuditCounts, label: str | None, conflict: _Conflict, hide: Hide) -> Detail:
     connection, audit_id, identity = counts.connection, counts.audit_id, conflict.identity
     of: rows.Subject = "pair_id" if conflict.pair else "trajectory_id"
     sides = rows.sides_of(connection, audit_id, identity) if conflict.pair else (identity,)
     episodes = [rows.read_episode(connection, side) for side in sides]
-    task_id = episodes[0].task_id
-    return detail(
-        conflict.kinds,
-        task_id,
-        rows.read_task(connection, audit_id, task_id),
-        episodes,
-        rows.replies(connection, audit_id, of, identity, label),
-        rows.other_calls(connection, audit_id, of, identity, label, MOST_OTHERS),
-        rows.report_pairs(connection, audit_id, [identity], label)[0] if conflict.pair else None,
+    behind = Behind(
+        kinds=conflict.kinds,
+        task_id=episodes[0].task_id,
+        task=rows.read_task(connection, audit_id, episodes[0].task_id),
+        episodes=episodes,
+        replies=rows.replies(connection, audit_id, of, identity, label),
+        others=rows.other_calls(connection, audit_id, of, identity, label, MOST_OTHERS),
+        pair=rows.report_pairs(connection, audit_id, [identity], label)[0] if conflict.pair else None,
     )
+    return detail(without_keys(behind, hide))

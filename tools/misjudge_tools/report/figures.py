@@ -37,7 +37,16 @@ _SHARES: Final = frozenset(
         *("accuracy", "agreement", "vote_accuracy", "ppi_weight", "mean_satisfaction"),
     }
 )
+_OF_KNOWN_GOLD: Final = ("decidable", "gold_tie")
 _P_VALUES: Final = frozenset({"p", "p_adjusted", "p_value", "mcnemar_p"})
+
+
+_BESIDE: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("satisfaction", "gate", "proxy", "rubric"), "n"),
+    "ranking": "agents",
+}
+"""Section → what stands in it for the number of things that its bare measures are over."""
+_OVER_ALL: Final = frozenset({"mean_satisfaction", "relative_risk", "auc", "spearman"})
 
 
 class Figure(NamedTuple):
@@ -50,6 +59,11 @@ class Figure(NamedTuple):
     low: float | None
     high: float | None
     text: str
+
+
+class _Counts(NamedTuple):
+    k: float | None = None
+    n: float | None = None
 
 
 class _Said(NamedTuple):
@@ -65,7 +79,7 @@ class _Said(NamedTuple):
 
 def figures(summary: AuditSummary) -> dict[str, Figure]:
     """Name → figure, in the order of `summary.json`; a number that is not known is not there."""
-    return {figure.name: figure for figure in _found(summary, "")}
+    return with_counts({figure.name: figure for figure in _found(summary, "")})
 
 
 def _found(value: Any, at: str) -> Iterator[Figure]:
@@ -88,6 +102,52 @@ def _of_model(model: BaseModel, at: str) -> Iterator[Figure]:
     for name, field in type(model).model_fields.items():
         if said is None or name not in _WHOLE:
             yield from _found(getattr(model, name), f"{at}/{escaped(field.alias or name)}")
+
+
+def with_counts(found: Mapping[str, Figure]) -> dict[str, Figure]:
+    """The figures; a bare share or measure whose counts stand elsewhere in the summary has them, too."""
+    return {name: _counted(figure, _counts(found, figure)) for name, figure in found.items()}
+
+
+def _counted(figure: Figure, counts: _Counts) -> Figure:
+    k, n = counts
+    if figure.n is not None or figure.value is None or n is None:
+        return figure
+    if k is None:
+        return figure._replace(n=n, text=f"{figure.text} n={n:.0f}")
+    if not n or abs(k / n - figure.value) > 1e-9:
+        return figure
+    return figure._replace(k=k, n=n, text=f"{figure.text} {k:.0f}/{n:.0f}")
+
+
+def _counts(found: Mapping[str, Figure], figure: Figure) -> _Counts:
+    at, _, field = figure.name.rpartition("/")
+    if field == "coverage":
+        decided = found.get(at) or found.get(f"{at}/misselection")
+        return _Counts(None if decided is None else decided.n, _decidable(found, at)) if decided else _Counts()
+    if field == "all_pairs_rate":
+        known = [_value(found, f"{at.removesuffix('/misselection')}/pairs/{name}") for name in _OF_KNOWN_GOLD]
+        return _Counts(found[f"{at}/decided"].k, None if None in known else sum(filter(None, known)))
+    if field in {"at_best", "at_worst"}:
+        n = _value(found, f"{at}/n")
+        return _Counts(None if n is None else round((figure.value or 0) * n), n)
+    beside = _BESIDE.get(at.rpartition("/")[2]) if field in _OVER_ALL else None
+    return _Counts(n=_value(found, f"{at}/{beside}")) if beside else _Counts()
+
+
+def _decidable(found: Mapping[str, Figure], at: str) -> float | None:
+    """The decidable pairs of the nearest part of the summary around `at` that states them."""
+    while True:
+        for name in (f"{at}/decidable", f"{at}/pairs/decidable"):
+            if name in found:
+                return found[name].value
+        if not at:
+            return None
+        at = at.rpartition("/")[0]
+
+
+def _value(found: Mapping[str, Figure], name: str) -> float | None:
+    return found[name].value if name in found else None
 
 
 def escaped(name: str) -> str:
@@ -163,18 +223,22 @@ def _difference(value: float | None, low: float | None, high: float | None, n: i
 def plain(name: str, value: float) -> str:
     """A bare number, by what its name says it is."""
     field = name.rsplit("/", 1)[-1]
-    if "cost" in field or "/cost/by_role/" in name or field in {"billed", "estimated"}:
+    in_usd = {"billed", "estimated", "difference"} if "/reconciliation/" in name else {"billed", "estimated"}
+    if "cost" in field or "/cost/by_role/" in name or field in in_usd:
         return usd(value)
     if isinstance(value, int):
         return f"{value:,}"
     if field in _P_VALUES:
         return p_value(value)
+    if field == "half_width":
+        return f"± {100 * value:.1f}"
     return percent(value) if field in _SHARES or "/pass_hat_k" in name else _number(value)
 
 
 def percent(share: float) -> str:
     """`40.9 %`."""
-    return f"{100 * share:.1f} %"
+    # 0.6625 and 0.6625000000000001 are one share.
+    return f"{round(100 * share, 9):.1f} %"
 
 
 def points(share: float) -> str:
@@ -185,7 +249,7 @@ def points(share: float) -> str:
 
 def usd(cost: float) -> str:
     """Four places, or four digits of what is smaller."""
-    number = f"{cost:.4f}" if cost == 0 or abs(cost) >= 0.01 else f"{cost:.4g}"
+    number = f"{cost:.4f}" if abs(cost) >= 0.01 else f"{cost:.4g}"
     return f"{number.replace('-', '−')} USD"
 
 
@@ -199,4 +263,4 @@ def _between(low: float | None, high: float | None) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{value:.2f}".replace("-", "−")
+    return f"{value:,.{0 if abs(value) >= 100 else 2}f}".replace("-", "−")

@@ -11,6 +11,8 @@ from misjudge_tools.report.plain_text import one_line
 from misjudge_tools.report.wording import said
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&!$])")
+_LINKS = re.compile(r"(?i)(?<=www)\.|:(?=//)")
+"""What GitHub makes a link of without being asked to: `https://…`, `www.…`."""
 _LISTS = re.compile(r"^(\d+)([.)])(?=\s|$)|^([-+=])")
 
 
@@ -32,7 +34,10 @@ def _lines(document: Document) -> Iterator[str]:
     yield ""
     yield from (f"{escaped(sentence)}  " for sentence in document.verdict[1:])
     yield ""
-    yield from (f"- → {escaped(sentence)}" for sentence in document.would_change)
+    if document.would_change:
+        yield from (f"**{said('What would change this', language)}**", "")
+    yield from (f"- {escaped(sentence)}" for sentence in document.would_change)
+    yield ""
     yield from (f"- ⚠ {escaped(warning)}" for warning in document.warnings)
     yield ""
     for section in document.sections:
@@ -80,8 +85,8 @@ def cell(value: Cell) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text in one line that is no markup: every sign that Markdown or HTML would read has a backslash."""
-    return _LISTS.sub(_listed, _SPECIAL.sub(r"\\\1", one_line(text)))
+    """Text in one line that is no markup and no link: every sign that Markdown or HTML would read has a backslash."""
+    return _LISTS.sub(_listed, _LINKS.sub(r"\\\g<0>", _SPECIAL.sub(r"\\\1", one_line(text))))
 
 
 def _listed(found: re.Match[str]) -> str:

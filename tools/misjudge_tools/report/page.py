@@ -8,13 +8,14 @@ from collections.abc import Mapping
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
+from itertools import chain
 from typing import Any, Final, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from misjudge_tools.report.charts import Chart
-from misjudge_tools.report.document import Document, Section
+from misjudge_tools.report.document import Document, Section, Table
 from misjudge_tools.report.drill_down import anchor
 from misjudge_tools.report.facts import ReportFacts
 from misjudge_tools.report.figures import Figure
@@ -81,6 +82,7 @@ def _environment(language: Language) -> Environment:
         return said(english, language, **named)
 
     made.globals.update(say=say, anchor=anchor, pieces=pieces, span=span, is_figure=_is_figure, drawn=_drawn)
+    made.globals.update(layout_of=layout_of)
     return made
 
 
@@ -101,6 +103,15 @@ def span(figure: Figure) -> Span | None:
     if figure.value is None or figure.low is None or figure.high is None or "%" not in figure.text:
         return None
     return Span(*(round(100 * part, 2) for part in (figure.value, figure.low, figure.high)))
+
+
+def layout_of(table: Table) -> str:
+    """How a narrow screen shows a table: `prose` of words only, `wide` of more columns than fit there; both stand there
+    one row below the other, each cell with its heading.
+    """
+    found = [cell for cell in chain.from_iterable(table.rows) if isinstance(cell, Figure)]
+    most = 2 if any(one.low is not None for one in found) else 3
+    return "prose" if not found else "wide" if len(table.headings) > most else ""
 
 
 def _is_figure(cell: object) -> bool:

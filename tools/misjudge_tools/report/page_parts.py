@@ -38,11 +38,11 @@ def document(summary: AuditSummary, figures: Mapping[str, Figure], language: Lan
         audit=summary.audit,
         judge=summary.judge,
         language=language,
-        marked=summary.marked,
+        marked=None if summary.marked is None else book.reason(summary.marked),
         verdict=opened.verdict,
         carriers=opened.carriers,
         would_change=opened.would_change,
-        warnings=summary.warnings,
+        warnings=tuple(map(book.reason, summary.warnings)),
         sections=(*([beside] if beside else []), *sections_of(book, summary, "")),
         judges=tuple(
             JudgePart(
@@ -53,7 +53,7 @@ def document(summary: AuditSummary, figures: Mapping[str, Figure], language: Lan
             )
             for label, one in (summary.judges or {}).items()
         ),
-        missing=_missing(summary),
+        missing=_missing(book, summary),
         reading=tuple(book.say(line) for line in READING),
     )
 
@@ -61,12 +61,17 @@ def document(summary: AuditSummary, figures: Mapping[str, Figure], language: Lan
 def sections_of(book: Book, sections: Sections, at: str) -> tuple[Section, ...]:
     """The sections that there is something to say in, with figures below `at`."""
     found = (build(book, sections, at) for build in FIRST)
-    return tuple(one for one in found if one is not None)
+    return tuple(_once(book, one) for one in found if one is not None)
 
 
-def _missing(summary: AuditSummary) -> tuple[tuple[str, str], ...]:
+def _once(book: Book, found: Section) -> Section:
+    """The section with its notes in the language of the report, each of them once."""
+    return found._replace(notes=tuple(dict.fromkeys(map(book.reason, found.notes))))
+
+
+def _missing(book: Book, summary: AuditSummary) -> tuple[tuple[str, str], ...]:
     """Names of what is not there, and why, each reason once."""
     names: dict[str, list[str]] = {}
     for name, why in summary.why.items():
         names.setdefault(why, []).append(name)
-    return tuple((", ".join(these), why) for why, these in names.items())
+    return tuple((", ".join(these), book.reason(why)) for why, these in names.items())

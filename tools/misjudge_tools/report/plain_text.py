@@ -6,9 +6,11 @@ import re
 from typing import Final, NamedTuple
 
 _TURNING = "\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
-"""Marks that turn the direction of text, or that nobody sees."""
+_UNSEEN = "\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180e\u3164\uffa0\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+"""Marks that turn the direction of text, or that nobody sees. The joiners (U+200C, U+200D) stay: Persian words and
+emoji are written with them."""
 _HIDDEN: Final = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f" + _TURNING + "\ufdd0-\ufdef\ufffe\uffff\ud800-\udfff\U000e0000-\U000e007f]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f" + _TURNING + _UNSEEN + "\ufdd0-\ufdef\ufffe\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
 )
 _MARKS = "\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
 _STACKED: Final = re.compile(f"([{_MARKS}]{{4}})[{_MARKS}]+")

@@ -20,6 +20,8 @@ EN: Mapping[str, str] = {
     "not_needed": "not needed",
     "user_sim": "simulated user",
     "mean_score": "mean score",
+    "output_tokens": "output tokens",
+    "transcript_characters": "characters of the transcript",
 }
 """Names that are no words."""
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from misjudge_tools.report.wording_zh_more import COST, GUIDES, LISTS, OTHERS
+from misjudge_tools.report.wording_zh_more import COST, GUIDES, LISTS, NAMES, OTHERS
 
 OPENING: Mapping[str, str] = {
     "How far can {judge} be trusted?": "{judge} 可以信任到什么程度？",
     "How far can these judges be trusted?": "这些裁判可以信任到什么程度？",
     "judge {judge}": "裁判 {judge}",
     "picked the side that failed, per call": "选中失败一方，按调用",
+    "picked the side that gold calls worse, per call": "选中答案认为较差的一方，按调用",
     "the same on near pairs": "同上，接近的配对",
     "verdict changes with the order": "判定随顺序改变",
     "picked the side that failed, of decided pairs": "选中失败一方，占已判定配对",
+    "picked the side that gold calls worse, of decided pairs": "选中答案认为较差的一方，占已判定配对",
     "answers for the side shown first": "选先展示一方的回答",
     "failed, of those that satisfied the judge": "令裁判满意却失败",
     "failed, of all, satisfied or not": "失败，占全部（无论是否满意）",
@@ -22,7 +24,9 @@ OPENING: Mapping[str, str] = {
     "pairs of which one side is known to be better": "已知哪一方更好的配对",
     "{k} of {n} judges may be used on what was judged here.": "{n} 个裁判中有 {k} 个可用于此处所评判的内容。",
     "No judge has judged anything in this audit yet.": "此审计中还没有裁判做过任何评判。",
-    "per call, {judge}": "按调用，{judge}",
+    "{judge}: picked the side that failed, per call": "{judge}：选中失败一方，按调用",
+    "{judge}: picked the side that gold calls worse, per call": "{judge}：选中答案认为较差的一方，按调用",
+    "{judge}: failed, of those that satisfied it": "{judge}：失败，占令其满意者",
     "the majority of all of them, of decided pairs": "全体多数，占已判定配对",
     "What would change this": "什么会改变这一结论",
     "Contents": "目录",
@@ -32,6 +36,7 @@ OPENING: Mapping[str, str] = {
     "do this": "做法",
     "because": "理由",
     "Before a release": "发布之前",
+    "{done} of {all} points hold.": "{all} 个要点中 {done} 个成立。",
     "holds": "成立",
     "yes": "是",
     "partly": "部分",
@@ -56,12 +61,17 @@ OPENING: Mapping[str, str] = {
 PAIRS: Mapping[str, str] = {
     "How often it is wrong": "出错频率",
     "picked the side that failed": "选中失败一方",
+    "picked the side that gold calls worse": "选中答案认为较差的一方",
     "found": "结果",
     "per single call": "按单次调用",
     "of decided pairs": "占已判定配对",
     "decided, of decidable pairs": "已判定，占可判定配对",
     "of all pairs of known gold, alike or undecided too": "占全部已知答案的配对（含相同与未判定）",
     "near pairs, per call": "接近的配对，按调用",
+    "picked the side that failed, near pairs, per call": "选中失败一方，接近的配对，按调用",
+    "picked the side that gold calls worse, near pairs, per call": "选中答案认为较差的一方，接近的配对，按调用",
+    "picked the side that failed, wide pairs, per call": "选中失败一方，差距大的配对，按调用",
+    "picked the side that gold calls worse, wide pairs, per call": "选中答案认为较差的一方，差距大的配对，按调用",
     "wide pairs, per call": "差距大的配对，按调用",
     "if every undecided pair were right": "若未判定的配对全部正确",
     "if every undecided pair were wrong": "若未判定的配对全部错误",
@@ -89,9 +99,8 @@ PAIRS: Mapping[str, str] = {
     ),
     "When to take a verdict": "何时采信判定",
     "wrong, of decided": "错误，占已判定",
-    "of decidable": "可判定数",
     "calls a pair": "每配对调用",
-    "a pair": "每配对",
+    "cost a pair": "每配对成本",
     "one_call counts calls, the others pairs.": "one_call 按调用计，其余按配对计。",
     "Where judge and evidence disagree": "裁判与证据相左之处",
     "the judge": "裁判",
@@ -104,6 +113,7 @@ PAIRS: Mapping[str, str] = {
     "picks on other pairs": "其他配对上的选择",
     "named no side where one is better": "一方更好却没有选出",
     "decidable pairs": "可判定配对",
+    "scored decidable pairs": "已评判的可判定配对",
     "was satisfied with what failed": "对失败的会话满意",
     "sessions that satisfied it": "令其满意的会话",
     "Near and wide": "接近与差距大",
@@ -117,6 +127,13 @@ PAIRS: Mapping[str, str] = {
     "{gap}: near pairs are not shown to be worse; this audit can miss a difference below {points} points.": (
         "{gap}：没有显示接近的配对更差；这样规模的审计可能看不出小于 {points} 个百分点的差异。"
     ),
+    "ability": "能力",
+    "reward": "奖励",
+    "judge_score": "裁判评分",
+    "order_rank": "既定名次",
+    "mean gate score": "门控平均分",
+    "mean score": "平均分",
+    "win share": "胜率",
     "By bucket": "按分组",
     "Kinds of pairs": "各类配对",
     "against the others": "与其余相比",
@@ -130,7 +147,7 @@ PAIRS: Mapping[str, str] = {
     ),
     "What this audit can show": "这次审计能显示什么",
     "this audit": "这次审计",
-    "half the width of its interval": "区间半宽",
+    "half the width of its interval, in points": "区间半宽（百分点）",
     "independent calls that say as much": "等效的独立调用数",
     "design effect": "设计效应",
     "would show a judge under the limit whose true rate is at most": "能显示低于上限的真实错误率至多",
@@ -145,13 +162,28 @@ PAIRS: Mapping[str, str] = {
     "more than ten million": "超过一千万",
 }
 HABITS: Mapping[str, str] = {
+    "None of {n} reasons holds words of {kinds}.": "{n} 条理由中都没有这类词：{kinds}。",
+    "finding": "结论",
+    "length": "长度",
+    "tone": "语气",
+    "format": "格式",
+    "confidence": "自信",
+    "evidence": "证据",
+    "category": "类别",
     "Position and other habits": "位置与其他习惯",
     "when the sides change places": "交换双方位置时",
     "verdict changes sides with the order": "判定随顺序换边",
     "answers for the side shown first (no bias: 50 %)": "选先展示一方的回答（无偏：50 %）",
     "accuracy, mean of the two orders": "准确率，两种顺序的均值",
     "what it leans to": "偏向",
-    "picks of the longer side (no bias: 50 %)": "选较长一方（无偏：50 %）",
+    "picks of the longer side": "选较长一方",
+    "Picks of the longer side prove no bias where longer episodes are better: the odds ratio holds gold fixed.": (
+        "若较长的会话确实更好，选较长一方不能证明偏差：优势比固定了答案。"
+    ),
+    "Picks of the longer side prove no bias: longer episodes may be better. The odds ratio, which would tell, is not "
+    "known here.": "选较长一方不能证明偏差：较长的会话可能确实更好。能分辨的优势比在此未知。",
+    "output_tokens": "输出令牌数",
+    "transcript_characters": "记录字符数",
     "odds ratio of the longer side, gold held fixed (no bias: 1)": "较长一方的优势比，固定答案（无偏：1）",
     "calls against the judge's own scores": "与裁判自己的评分相反的调用",
     "picks of the lower reward": "选奖励较低的一方",
@@ -219,6 +251,9 @@ SESSIONS: Mapping[str, str] = {
     "Agents": "智能体",
     "failed, though satisfied": "失败却满意",
     "of satisfied": "满意总数",
+    "pass^k: how often k trials of a task all do it; a mean over its tasks.": (
+        "pass^k：同一任务 k 次试验全部完成的频率，按任务取均值。"
+    ),
     "{n} more agents are not shown.": "另有 {n} 个智能体未列出。",
     "How it ranks agents": "它如何给智能体排序",
     "ranking": "排序",
@@ -228,5 +263,5 @@ SESSIONS: Mapping[str, str] = {
     "wide, declining what is within noise": "差距大，弃用噪声之内者",
     "Over pairs of agents, ranked by {gate} against {against}.": "按智能体对计，以 {gate} 排序，与 {against} 对照。",
 }
-ZH: Mapping[str, str] = {**OPENING, **PAIRS, **HABITS, **SESSIONS, **OTHERS, **COST, **GUIDES, **LISTS}
+ZH: Mapping[str, str] = {**OPENING, **PAIRS, **HABITS, **SESSIONS, **OTHERS, **COST, **GUIDES, **LISTS, **NAMES}
 """English → Chinese; what is not here stays English."""

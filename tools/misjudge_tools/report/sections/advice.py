@@ -21,6 +21,6 @@ def checklist(book: Book, sections: Sections, at: str) -> Section | None:
     if found is None:
         return None
     rows = tuple((book.say(item.state), item.said, item.to_do or "") for item in found.items)
-    says = book.say("Before a release: {done} of {all} points hold", done=found.done, all=len(found.items))
+    says = book.say("{done} of {all} points hold.", done=found.done, all=len(found.items))
     table = Table(book.head("holds", "point", "to do"), rows)
     return Section("checklist", book.say("Before a release"), says=(says,), tables=(table,))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from misjudge_tools.report.document import Book, Section, Table
 from misjudge_tools.report.figures import NONE
-from misjudge_tools.summary.deciding.cost_values import CostSection
+from misjudge_tools.summary.deciding.cost_values import CostSection, StageCost
 from misjudge_tools.summary.values import Sections
 
 STAGES = (
@@ -20,12 +20,15 @@ STAGES = (
     ("a call", "cost_per_call"),
 )
 UNITS = (
-    ("total", "/cost/total_cost"),
+    ("tokens, in and out", "/cost/tokens"),
+    ("tokens for each task", "/cost/tokens_per_task"),
+    ("cost in all", "/cost/total_cost"),
     ("agents", "/cost/agent_cost"),
     ("simulated users", "/cost/user_sim_cost"),
     ("judge", "/cost/judge_cost"),
     ("the judge's share", "/cost/judge_share"),
-    ("for each session that did its task", "/cost/cost_per_success"),
+    ("cost for each task", "/cost/cost_per_task"),
+    ("cost for each session that did its task", "/cost/cost_per_success"),
     ("of it agents and simulated users", "/cost/rollout_cost_per_success"),
     ("judge, for each pair that it got right", "/cost/cost_per_correct_selection"),
 )
@@ -35,6 +38,11 @@ TOKENS = (
     ("tokens out", "output_tokens"),
     ("calls that do not state theirs", "calls_without_usage"),
 )
+PARTS = {
+    "rollout_cost_per_success": "cost of agents and simulated users for each such session",
+    "dearest": "dearest judge sessions",
+    "reconciliation": "comparison with a bill",
+}
 MOST_SESSIONS = 10
 
 
@@ -50,12 +58,12 @@ def cost(book: Book, sections: Sections, at: str) -> Section | None:
         tables.append(Table(book.head("role", *dict(TOKENS)), rows))
     if found is not None:
         units = book.known(at, UNITS)
-        tables += [Table(book.head("cost", "USD"), units)] if units else []
+        tables += [Table(book.head("what it comes to", "found"), units)] if units else []
         tables += _dearest(book, found, at)
         tables += _bill(book, found, at)
     if not tables:
         return None
-    notes = () if found is None else (*cost_notes(book, found), *found.why.values())
+    notes = () if found is None else (*cost_notes(book, found), *unknown(book, found))
     return Section("cost", book.say("Tokens and cost"), charts=("cost_by_role",), tables=tuple(tables), notes=notes)
 
 
@@ -75,23 +83,39 @@ def cost_notes(book: Book, found: CostSection) -> Iterator[str]:
     )
     for stage in found.stages:
         if stage.simulated_calls:
-            yield book.say(
-                "{stage}: {n} of {all} calls asked no model and cost nothing.",
-                stage=book.say(stage.stage),
-                n=stage.simulated_calls,
-                all=stage.calls,
-            )
-        if stage.calls_without_price > 0:
-            yield book.say(
-                "{stage}: no cost is known of {n} of {all} calls.",
-                stage=book.say(stage.stage),
-                n=stage.calls_without_price,
-                all=stage.calls,
+            yield _of_stage(
+                book, stage, "{stage}: {n} of {all} calls asked no model and cost nothing.", stage.simulated_calls
             )
         if not stage.includes_retries:
-            yield book.say("{stage}: as its source states it, maybe without retries.", stage=book.say(stage.stage))
+            yield _of_stage(book, stage, "{stage}: as its source states it, maybe without retries.")
+    yield from left_out(book, found)
+
+
+def left_out(book: Book, found: CostSection) -> Iterator[str]:
+    """What the sums leave out: calls whose price or tokens are not known."""
+    for stage in found.stages:
+        if stage.calls_without_price:
+            yield _of_stage(book, stage, "{stage}: no cost is known of {n} of {all} calls.", stage.calls_without_price)
+        if stage.calls_without_usage:
+            yield _of_stage(
+                book, stage, "{stage}: {n} of {all} calls do not state their tokens.", stage.calls_without_usage
+            )
     if not found.complete and found.total_cost is not None:
         yield book.say("The total is a lower bound: it leaves out calls without a price.")
+
+
+def unknown(book: Book, found: CostSection) -> Iterator[str]:
+    """What of the cost is not known, each reason once with all that it is the reason of."""
+    labels = {name.rpartition("/")[2]: label for label, name in UNITS} | PARTS
+    names: dict[str, list[str]] = {}
+    for name, why in found.why.items():
+        names.setdefault(why, []).append(book.say(labels.get(name, name)))
+    for why, these in names.items():
+        yield book.say("Not known: {names}. {why}", names="; ".join(these), why=book.reason(why))
+
+
+def _of_stage(book: Book, stage: StageCost, english: str, n: int = 0) -> str:
+    return book.say(english, stage=book.say(stage.stage), n=n, all=stage.calls)
 
 
 def _dearest(book: Book, found: CostSection, at: str) -> Iterator[Table]:

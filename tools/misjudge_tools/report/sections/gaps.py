@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from misjudge_tools.report.chart_words import BUCKETS, range_in_words
 from misjudge_tools.report.document import Book, Cell, Section, Table
 from misjudge_tools.summary.deciding.gaps_values import GapDifference
 from misjudge_tools.summary.deciding.power_values import Needed, PowerSection
@@ -11,7 +12,7 @@ from misjudge_tools.summary.values import Sections
 
 POWER = (
     ("wrong, per call", "/power/misselection"),
-    ("half the width of its interval", "/power/half_width"),
+    ("half the width of its interval, in points", "/power/half_width"),
     ("independent calls that say as much", "/power/effective"),
     ("design effect", "/power/deff"),
     ("would show a judge under the limit whose true rate is at most", "/power/shown_under"),
@@ -30,7 +31,10 @@ def gaps(book: Book, sections: Sections, at: str) -> Section | None:
     tables: list[Table] = []
     notes: list[str] = []
     if sections.gaps is not None:
-        labels = (book.say("{gap} (circular)", gap=row.gap) if row.circular else row.gap for row in sections.gaps.rows)
+        labels = (
+            book.say("{gap} (circular)", gap=book.say(row.gap)) if row.circular else book.say(row.gap)
+            for row in sections.gaps.rows
+        )
         rows = book.rows(f"{at}/gaps/rows", labels, ("near", "far", "difference", "difference/p"))
         if rows:
             tables.append(Table(book.head("gap", "near", "farther", "near − farther", "p"), rows))
@@ -44,34 +48,39 @@ def gaps(book: Book, sections: Sections, at: str) -> Section | None:
 
 def _notes(book: Book, row: GapDifference) -> Iterator[str]:
     counts = {"near_pairs": row.near_pairs, "far_pairs": row.far_pairs, "tasks": row.tasks}
-    far = ", ".join(row.far_buckets)
+    gap, far = book.say(row.gap), ", ".join(_bucket(book, name) for name in row.far_buckets)
     yield book.say(
         "{gap}: near is {near}, farther is {far}; {near_pairs} and {far_pairs} decidable pairs of {tasks} tasks.",
-        gap=row.gap,
-        near=row.near_range,
+        gap=gap,
+        near=range_in_words(row.near_range, book.language),
         far=far,
         **counts,
     )
     if row.why is not None:
-        yield f"{row.gap}: {row.why}"
+        yield f"{gap}: {book.reason(row.why)}"
     elif not row.near_is_worse and row.smallest_seen is None:
-        yield book.say(
-            "{gap}: near pairs are not shown to be worse; this audit could miss any difference.", gap=row.gap
-        )
+        yield book.say("{gap}: near pairs are not shown to be worse; this audit could miss any difference.", gap=gap)
     elif not row.near_is_worse:
         yield book.say(
             "{gap}: near pairs are not shown to be worse; this audit can miss a difference below {points} points.",
-            gap=row.gap,
+            gap=gap,
             points=f"{100 * (row.smallest_seen or 0):.1f}",
         )
     yield from row.notes
 
 
 def _buckets(book: Book, sections: Sections, at: str) -> Table:
-    labels = (f"{row.gap}: {row.bucket} ({row.range})" for row in sections.buckets or ())
+    labels = (
+        f"{book.say(row.gap)}: {_bucket(book, row.bucket)} ({range_in_words(row.range, book.language)})"
+        for row in sections.buckets or ()
+    )
     names = ("n", "decidable", "misselection", "misselection/decided")
     headings = book.head("bucket", "pairs", "decidable", "wrong, per call", "wrong, of decided")
     return Table(headings, book.rows(f"{at}/buckets", labels, names), book.say("By bucket"))
+
+
+def _bucket(book: Book, name: str) -> str:
+    return BUCKETS[name].say(book.language) if name in BUCKETS else name
 
 
 def slices(book: Book, sections: Sections, at: str) -> Section | None:

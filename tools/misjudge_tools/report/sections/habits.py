@@ -17,7 +17,7 @@ CONSISTENCY = (
     ("vote accuracy over both orders", "vote_accuracy"),
 )
 LENGTH = (
-    ("picks of the longer side (no bias: 50 %)", "/bias/length/longer"),
+    ("picks of the longer side", "/bias/length/longer"),
     ("odds ratio of the longer side, gold held fixed (no bias: 1)", "/bias/length/with_gold_fixed"),
 )
 OTHERS = (
@@ -31,6 +31,13 @@ OTHERS = (
     ("same verdict when asked again", "/bias/stability"),
 )
 MARKS = ("fooled", "unreadable")
+LONGER_BETTER = (
+    "Picks of the longer side prove no bias where longer episodes are better: the odds ratio holds gold fixed."
+)
+LONGER_UNTOLD = (
+    "Picks of the longer side prove no bias: longer episodes may be better. The odds ratio, which would tell, is not "
+    "known here."
+)
 
 
 def consistency(book: Book, sections: Sections, at: str) -> Section | None:
@@ -44,30 +51,47 @@ def consistency(book: Book, sections: Sections, at: str) -> Section | None:
     if rows:
         tables.append(Table(book.head("when the sides change places", "found"), rows))
     if sections.bias is not None:
-        leanings = book.known(at, (*LENGTH, *OTHERS))
+        length = sections.bias.length
+        told = length is not None and length.with_gold_fixed.value is not None
+        leanings = book.known(at, (*LENGTH[: 2 if told else 1], *OTHERS))
         if leanings:
             tables.append(Table(book.head("what it leans to", "found"), leanings))
-        if sections.bias.words:
-            tables.append(_words(book, sections.bias, at))
-        notes += _notes(book, sections.bias)
+        tables += word_tables(book, sections.bias, at)
+        notes += (*unsaid(book, sections.bias), *_notes(book, sections.bias))
     title = book.say("Position and other habits")
     return Section("habits", title, charts=("flips_position",), tables=tuple(tables), notes=tuple(notes))
 
 
-def _words(book: Book, found: BiasSection, at: str) -> Table:
-    labels = (book.say(word.group) for word in found.words or ())
-    rows = book.rows(f"{at}/bias/words", labels, ("said", "wrong_with", "wrong_without", "difference"))
-    headings = book.head("words of", "said", "wrong with them", "wrong without", "difference")
-    return Table(headings, rows, book.say("Words in the judge's reasons"))
+def word_tables(book: Book, found: BiasSection, at: str) -> Iterator[Table]:
+    """How often the judge is wrong where its reasons hold words of a kind, and where not; none where they hold none."""
+    names = ("said", "wrong_with", "wrong_without", "difference")
+    rows = tuple(
+        book.row(book.say(word.group), f"{at}/bias/words/{number}", names)
+        for number, word in enumerate(found.words or ())
+        if word.said.k
+    )
+    if rows:
+        headings = book.head("words of", "said", "wrong with them", "wrong without", "difference")
+        yield Table(headings, rows, book.say("Words in the judge's reasons"))
+
+
+def unsaid(book: Book, found: BiasSection) -> Iterator[str]:
+    """The kinds of words that none of the reasons holds."""
+    never = [word for word in found.words or () if word.said.n and not word.said.k]
+    if never:
+        kinds = ", ".join(book.say(word.group) for word in never)
+        yield book.say("None of {n} reasons holds words of {kinds}.", n=never[0].said.n, kinds=kinds)
 
 
 def _notes(book: Book, found: BiasSection) -> Iterator[str]:
     if found.position is not None and found.position.constant is not None:
         yield book.say("It gave a constant answer: the side shown {place}.", place=book.say(found.position.constant))
     if found.length is not None:
+        told = found.length.with_gold_fixed.value is not None
+        yield book.say(LONGER_BETTER if told else LONGER_UNTOLD)
         yield book.say(
             "Length by {by}; picks on {equal} pairs of equal and {unknown} of unknown length are left out.",
-            by=found.length.length_by,
+            by=book.say(found.length.length_by),
             equal=found.length.equal,
             unknown=found.length.unknown,
         )
@@ -85,7 +109,10 @@ def probes(book: Book, sections: Sections, at: str) -> Section | None:
     names = ("n", "excess_flip", "excess_flip/p_adjusted", "shift", "left_out")
     marks = (", ".join(book.say(mark) for mark in MARKS if getattr(row, mark)) for row in found.rows)
     rows = tuple((*row, mark) for row, mark in zip(book.rows(f"{at}/probes/rows", labels, names), marks, strict=True))
-    headings = book.head("probe", "pairs", "verdicts changed beyond chance", "p adjusted", "towards it", "left out", "")
+    headings = (
+        *book.head("probe", "pairs", "verdicts changed beyond chance", "p adjusted", "towards it", "left out"),
+        book.say("finding"),
+    )
     own = (("verdict changes when the same is asked again", "/probes/instability"),)
     preference = (("more often wrong where that favours its own family", "/probes/self_preference"),)
     alone = Table(book.head("unchanged", "found"), book.known(at, (*own, *preference)))

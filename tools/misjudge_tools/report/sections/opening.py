@@ -23,6 +23,7 @@ SESSIONS = (
     ("failed, of all, satisfied or not", "/{form}/intervals/base_fail"),
     ("AUC: does satisfaction tell success from failure (0.50: no)", "/{form}/auc"),
 )
+FAILED, WORSE = "picked the side that failed", "picked the side that gold calls worse"
 FORMS = ("satisfaction", "gate", "proxy", "rubric")
 COUNTS = (
     ("pairs in the audit", "/pairs/n"),
@@ -55,7 +56,14 @@ def carriers(book: Book, sections: Sections, at: str) -> tuple[Carrier, ...]:
     """The first three that are known, of pairs, else of sessions."""
     form = next((form for form in FORMS if getattr(sections, form) is not None), FORMS[0])
     sessions = tuple((label, name.format(form=form)) for label, name in SESSIONS)
-    return tuple(islice(_known(book, (*PAIRWISE, *sessions), at), NUMBERS))
+    pairwise = tuple((worse(label, sections), name) for label, name in PAIRWISE)
+    return tuple(islice(_known(book, (*pairwise, *sessions), at), NUMBERS))
+
+
+def worse(label: str, sections: Sections) -> str:
+    """The label, without a word of failure where gold is a preference and nothing more."""
+    known = sections.headline is None or sections.headline.failed_known
+    return label if known else label.replace(FAILED, WORSE)
 
 
 def _known(book: Book, names: tuple[tuple[str, str], ...], at: str) -> Iterator[Carrier]:
@@ -79,12 +87,18 @@ def _among(book: Book, summary: AuditSummary) -> Iterator[Carrier]:
     rates = {label: rate for label in summary.judges or {} if (rate := _rate(book, label)) is not None}
     ranked = sorted(rates, key=lambda label: rates[label].value or 0)
     if ranked:
-        yield Carrier(book.say("per call, {judge}", judge=ranked[0]), rates[ranked[0]])
+        yield _rated(book, summary, ranked[0], rates[ranked[0]])
     if len(ranked) > 1:
-        yield Carrier(book.say("per call, {judge}", judge=ranked[-1]), rates[ranked[-1]])
+        yield _rated(book, summary, ranked[-1], rates[ranked[-1]])
     panel = book.figures.get("/panel/rules/majority/misselection")
     if panel is not None and panel.value is not None:
         yield Carrier(book.say("the majority of all of them, of decided pairs"), panel)
+
+
+def _rated(book: Book, summary: AuditSummary, judge: str, rate: Figure) -> Carrier:
+    pairs = rate.name.endswith("/misselection")
+    said = "{judge}: picked the side that failed, per call" if pairs else "{judge}: failed, of those that satisfied it"
+    return Carrier(book.say(worse(said, (summary.judges or {})[judge]), judge=judge), rate)
 
 
 def _rate(book: Book, label: str) -> Figure | None:

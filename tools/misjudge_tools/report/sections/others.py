@@ -131,7 +131,7 @@ def corrected(book: Book, sections: Sections, at: str) -> Section | None:
     if found is None:
         return None
     labels = (
-        f"{row.estimand}: {row.agent or book.say('all agents')}{'' if row.other is None else f' – {row.other}'}"
+        f"{book.say(row.estimand)}: {' – '.join(filter(None, (row.agent or book.say('all agents'), row.other)))}"
         for row in found.rows[:MOST_ROWS]
     )
     rows = book.rows(f"{at}/corrected/rows", labels, ("raw", "labelled", "rogan_gladen", "ppi"))
@@ -148,7 +148,7 @@ def drift(book: Book, sections: Sections, at: str) -> Section | None:
     tables = [Table(book.head("since the baseline", "found"), book.known(at, DRIFT))]
     if found.changed:
         rows = tuple(
-            (f"{one.side}{f' {one.who}' if one.who else ''}: {one.what}", one.before or "–", one.after or "–")
+            (f"{book.say(one.side)}{f' {one.who}' if one.who else ''}: {one.what}", one.before or "–", one.after or "–")
             for one in found.changed[:MOST_ROWS]
         )
         tables.append(Table(book.head("what changed", "before", "now"), rows))

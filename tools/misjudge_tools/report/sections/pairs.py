@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from misjudge_tools.report.chart_words import policy_in_words
 from misjudge_tools.report.document import Book, Cell, Section, Table
+from misjudge_tools.report.sections.opening import FAILED, worse
 from misjudge_tools.summary.deciding.headline_values import HeadlineSection
+from misjudge_tools.summary.deciding.policies_values import PolicyRow
 from misjudge_tools.summary.region_words import region_sentence
 from misjudge_tools.summary.values import Sections
 
@@ -34,7 +37,7 @@ ENDS = (
 CONFLICTS = (
     ("strict", "picked the side that is known to be worse", "picks on decidable pairs"),
     ("unsupported", "picked a side that failed, where the other did no better", "picks on other pairs"),
-    ("missed", "named no side where one is better", "decidable pairs"),
+    ("missed", "named no side where one is better", "scored decidable pairs"),
     ("satisfied_failed", "was satisfied with what failed", "sessions that satisfied it"),
 )
 
@@ -44,7 +47,7 @@ def wrong(book: Book, sections: Sections, at: str) -> Section | None:
     if sections.misselection is None and sections.pairs is None:
         return None
     measures = book.known(at, MEASURES)
-    tables = [Table(book.head("picked the side that failed", "found"), measures)] if measures else []
+    tables = [Table(book.head(worse(FAILED, sections), "found"), measures)] if measures else []
     if sections.pairs is not None:
         kinds = tuple((book.say(label), book.at(f"{at}/pairs/{name}")) for label, name in KINDS)
         tables.append(Table(book.head("which side was better", "pairs"), kinds))
@@ -52,7 +55,7 @@ def wrong(book: Book, sections: Sections, at: str) -> Section | None:
         if ends:
             tables.append(Table(book.head("what the judge says of them", "pairs"), ends))
     if sections.unscored:
-        rows = tuple((reason, book.at(f"{at}/unscored/{reason}")) for reason in sections.unscored)
+        rows = tuple((book.say(reason), book.at(f"{at}/unscored/{reason}")) for reason in sections.unscored)
         tables.append(Table(book.head("replies that could not be read", "verdicts"), rows))
     notes = tuple(_notes(book, sections))
     return Section("wrong", book.say("How often it is wrong"), tables=tuple(tables), notes=notes)
@@ -99,17 +102,17 @@ def policies(book: Book, sections: Sections, at: str) -> Section | None:
     found = sections.policies
     if found is None:
         return None
-    labels = (row.policy if row.source is None else f"{row.policy} ({row.source})" for row in found.rows)
-    names = ("misselection", "coverage", "decidable", "calls_per_pair", "cost_per_pair")
+    labels = (_policy(book, row) for row in found.rows)
+    names = ("misselection", "coverage", "calls_per_pair", "cost_per_pair")
     every = book.rows(f"{at}/policies/rows", labels, names)
     rows = tuple(cells for row, cells in zip(found.rows, every, strict=True) if row.why is None)
-    headings = book.head("policy", "wrong, of decided", "decided", "of decidable", "calls a pair", "a pair")
+    headings = book.head("policy", "wrong, of decided", "decided, of decidable", "calls a pair", "cost a pair")
     note = book.say("one_call counts calls, the others pairs.")
     without: dict[str, list[str]] = {}
     for row in found.rows:
         if row.why is not None:
-            without.setdefault(row.why, []).append(row.policy)
-    missing = [f"{', '.join(names)}: {why}" for why, names in without.items()]
+            without.setdefault(row.why, []).append(policy_in_words(row.policy, book.language))
+    missing = [f"{', '.join(names)}: {book.reason(why)}" for why, names in without.items()]
     return Section(
         "policies",
         book.say("When to take a verdict"),
@@ -118,6 +121,11 @@ def policies(book: Book, sections: Sections, at: str) -> Section | None:
         tables=(Table(headings, rows, note=note),) if rows else (),
         notes=(*missing, *found.why.values()),
     )
+
+
+def _policy(book: Book, row: PolicyRow) -> str:
+    named = policy_in_words(row.policy, book.language)
+    return named if row.source is None else f"{named} ({row.source})"
 
 
 def conflicts(book: Book, sections: Sections, at: str) -> Section | None:

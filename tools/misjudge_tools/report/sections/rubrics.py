@@ -67,7 +67,7 @@ def _rest(book: Book, found: RubricsSection, at: str) -> Iterator[Table]:
         label = f"{gap.judge}: {gap.first} − {gap.second}"
         named = book.say("rubric gap") if gap.rubric_gap else ""
         gaps.append((label, book.at(f"{here}/gaps/{number}"), book.at(f"{here}/gaps/{number}/mcnemar_p"), named))
-    yield Table(book.head("accuracy with rules of", "difference", "McNemar p", ""), tuple(gaps))
+    yield Table(book.head("accuracy with rules of", "difference", "McNemar p", "which is the"), tuple(gaps))
     inversions = (f"{one.judge}, {one.writer}" for one in found.inversions[:MOST_ROWS])
     yield Table(
         book.head("value inversion", "inverted", "cannot be told"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from misjudge_tools.report.document import Book, Section, Table
 from misjudge_tools.report.figures import escaped
@@ -99,26 +99,37 @@ def agents(book: Book, sections: Sections, at: str) -> Section | None:
     found = sections.agents
     if not found:
         return None
-    hats = sections.pass_hat_k_by_agent or {}
+    hats = _pass_hats(sections, at)
     ks = sorted({int(k) for one in hats.values() for k in one})[1:MOST_TRIALS]
     shown = found[:MOST_AGENTS]
     known = book.rows(
         f"{at}/agents", (one.agent for one in shown), ("success", "satisfied_failed", "satisfied", "unknown")
     )
     rows = tuple(
-        (*row, _ends(agent), *(book.at(f"{at}/pass_hat_k_by_agent/{escaped(agent.agent)}/{k}") for k in ks))
+        (*row, _ends(book, agent), *(book.at(hats.get(agent.agent, {}).get(str(k), "")) for k in ks))
         for agent, row in zip(shown, known, strict=True)
     )
     headings = ("agent", "did the task", "failed, though satisfied", "of satisfied", "not known", "ends")
-    note = "" if len(found) <= MOST_AGENTS else book.say("{n} more agents are not shown.", n=len(found) - MOST_AGENTS)
-    table = Table((*book.head(*headings), *(f"pass^{k}" for k in ks)), rows, note=note)
-    troubles = tuple(f"{agent.agent}: {agent.trouble}" for agent in shown if agent.trouble)
-    return Section("agents", book.say("Agents"), tables=(table,), notes=troubles)
+    more = "" if len(found) <= MOST_AGENTS else book.say("{n} more agents are not shown.", n=len(found) - MOST_AGENTS)
+    table = Table((*book.head(*headings), *(f"pass^{k}" for k in ks)), rows, note=more)
+    notes = [book.say("pass^k: how often k trials of a task all do it; a mean over its tasks.")] if ks else []
+    notes += (f"{agent.agent}: {agent.trouble}" for agent in shown if agent.trouble)
+    return Section("agents", book.say("Agents"), tables=(table,), notes=tuple(notes))
 
 
-def _ends(agent: AgentOutcome) -> str:
+def _pass_hats(sections: Sections, at: str) -> Mapping[str, Mapping[str, str]]:
+    """Agent → k → the name of its pass^k; with intervals where there is one agent only."""
+    alone = sections.pass_hat_k_intervals
+    if alone is not None:
+        whose = [one.agent for one in sections.agents or () if one.succeeded + one.failed]
+        return {agent: {k: f"{at}/pass_hat_k_intervals/{k}" for k in alone} for agent in whose[:1]}
+    named = (sections.pass_hat_k_by_agent or {}).items()
+    return {agent: {k: f"{at}/pass_hat_k_by_agent/{escaped(agent)}/{k}" for k in ks} for agent, ks in named}
+
+
+def _ends(book: Book, agent: AgentOutcome) -> str:
     counted = {**agent.ends, **agent.flags}
-    return ", ".join(f"{number} {name}" for name, number in counted.items()) or "–"
+    return ", ".join(f"{number} {book.say(name)}" for name, number in counted.items()) or "–"
 
 
 def ranking(book: Book, sections: Sections, at: str) -> Section | None:
@@ -134,7 +145,11 @@ def ranking(book: Book, sections: Sections, at: str) -> Section | None:
         ("wide, declining what is within noise", "/ranking/abstention/wide/error"),
         ("agents", "/ranking/agents"),
     )
-    says = book.say("Over pairs of agents, ranked by {gate} against {against}.", gate=found.gate, against=found.against)
+    says = book.say(
+        "Over pairs of agents, ranked by {gate} against {against}.",
+        gate=book.say(found.gate),
+        against=book.say(found.against),
+    )
     table = Table(book.head("ranking", "found"), book.known(at, lines))
     return Section(
         "ranking", book.say("How it ranks agents"), says=(says,), tables=(table,), notes=tuple(found.why.values())
