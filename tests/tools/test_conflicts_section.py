@@ -51,7 +51,7 @@ def among(pairs: Sequence[Judged], kind: str) -> int:
     return sum(one.pref in {"A", "B"} and one.decidable == (kind == "strict") for one in pairs)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(audits())
 def test_every_pair_that_contradicts_the_judge_is_counted_and_named(records: list[Record]) -> None:
     pairs = by_hand.judged(records, JUDGE.label)

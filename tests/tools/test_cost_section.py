@@ -89,6 +89,10 @@ def test_costs_are_set_against_what_came_of_them(deps: Deps) -> None:
     assert found.judge_share == pytest.approx(4.5 / 6.3)
     assert (found.succeeded, found.right) == (3, 2)
     assert found.cost_per_success == pytest.approx(2.1)
+    tokens = [number or 0 for one in found.stages for number in (one.input_tokens, one.output_tokens)]
+    assert found.tasks == 3 and found.tokens == sum(tokens) > 0
+    assert found.tokens_per_task == pytest.approx(sum(tokens) / found.tasks)
+    assert found.cost_per_task == pytest.approx(6.3 / found.tasks)
     assert found.rollout_cost_per_success == pytest.approx(0.6)
     assert found.cost_per_correct_selection == pytest.approx(2.25)
     assert found.why == {}
@@ -118,6 +122,7 @@ def test_what_is_not_known_is_none_and_never_nothing(deps: Deps) -> None:
     found = cost(deps)
     assert stage(found, "judge").cost is None and stage(found, "judge").calls_without_price == 2
     assert (found.total_cost, found.judge_cost, found.judge_share, found.cost_per_success) == (None,) * 4
+    assert found.cost_per_task is None
     assert not found.complete and found.dearest == () and found.agent_cost is None
     assert found.why["judge_share"] == (
         "The cost of judge is not known. State the price of its model in misjudge.toml."

@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 from sqlalchemy import text
 
-from builders import episode, pair, passed, verdict
+from builders import episode, label, pair, passed, verdict
 from misjudge_storage.engine import Store
 from misjudge_storage.errors import InvalidInput, NotFound
 from misjudge_storage.run_records import PlannedCell, create_run
@@ -330,3 +330,16 @@ def test_a_margin_that_was_not_tried_names_those_that_were(deps: Deps) -> None:
     stored(deps.store, [record(n, *said) for n in range(5)])
     with pytest.raises(InvalidInput, match=r"no policy 'margin>=99' for this judge.*both_orders.*margin>=1, margin>=2"):
         asked(deps.store, policy="margin>=99")
+
+
+def test_a_gate_says_failed_only_of_sides_that_are_known_to_have_failed(deps: Deps) -> None:
+    preferred = [
+        pair(f"p{n}", episode("x", task=f"t{n}"), episode("y", task=f"t{n}"), *both("B"), line=n + 1, gold=[label("A")])
+        for n in range(40)
+    ]
+    stored(deps.store, preferred)
+    stored(deps.store, audit(40, 0), "known")
+    by_gold, known = asked(deps.store), gate(GateRequest(audit="known"), deps.store)
+    assert (by_gold.failed_known, known.failed_known) == (False, True)
+    assert "judge judge picked the side that gold calls worse in 80 of 80 calls" in by_gold.verdict
+    assert "judge judge picked the side that failed in 80 of 80 calls" in known.verdict

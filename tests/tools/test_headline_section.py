@@ -177,7 +177,13 @@ def test_spot_checks_hold_once_two_people_labelled_enough_of_the_same_pairs(
 ) -> None:
     gold = [label("A", labeller=f"person {n}") for n in range(people)]
     stored(deps.store, [pair(f"p{n}", None, None, verdict("A", "AB"), line=n + 1, gold=gold) for n in range(20)])
-    assert states(summary(deps.store, sections=["checklist"]))["spot_checks"] == state
+    found = summary(deps.store, sections=["checklist"])
+    assert states(found)["spot_checks"] == state and found.checklist is not None
+    said = next(item.said for item in found.checklist.items if item.point == "spot_checks")
+    assert said == (
+        f"Spot checks by people: 20 pairs are labelled, {20 * (people - 1)} of them by two people or more; of 0 "
+        "sessions a person said whether the task was done."
+    )
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -258,3 +264,65 @@ def test_the_checklist_goes_by_the_same_judge_whichever_comes_first(deps: Deps, 
     assert found.checklist is not None
     (by_bucket,) = (item for item in found.checklist.items if item.point == "by_bucket")
     assert by_bucket.state == "yes" and "22" in by_bucket.said and "21" in by_bucket.said, by_bucket
+
+
+def judged_by_preference() -> list[Record]:
+    """Pairs of tasks of their own of which a label says that A is better, and the judge B."""
+
+    def record(n: int) -> Record:
+        sides = episode("x", task=f"l{n}"), episode("y", task=f"l{n}")
+        return pair(f"p{n}", *sides, verdict("B", "AB"), verdict("B", "BA"), line=99 + n, gold=[label("A")])
+
+    return [record(n) for n in range(20)]
+
+
+def test_failure_is_told_from_preference_by_what_is_known_of_success(deps: Deps) -> None:
+    stored(deps.store, judged(20, 20))
+    found = summary(deps.store, sections=["headline", "recommendations"])
+    assert found.headline is not None and "picked the side that failed in 40 of 40" in found.headline.verdict[0]
+    assert "picked the side that failed" in rows_of(found)["change_judge"]
+    preferred = judged_by_preference()
+    stored(deps.store, preferred, audit="preferred")
+    stored(deps.store, [*judged(20, 20), *preferred[:1]], audit="some")
+    for audit in ("preferred", "some"):
+        found = summary(deps.store, audit=audit, sections=["headline", "recommendations"])
+        assert found.headline is not None and "picked the side that gold calls worse" in found.headline.verdict[0]
+        assert "picked the side that gold calls worse" in rows_of(found)["change_judge"]
+
+
+def turning(towards_first: int, towards_second: int, repeats: int = 1) -> list[Record]:
+    """60 pairs whose verdict turns with the order in so many, always for the side shown first, or second."""
+
+    def said(n: int) -> Iterator[Verdict]:
+        for order in ORDERS * repeats:
+            first, second = ("A", "B") if order == "AB" else ("B", "A")
+            right = first if n < towards_first else second if n < towards_first + towards_second else "A"
+            yield verdict(right, order)  # type: ignore[arg-type]
+
+    return [
+        pair(
+            f"p{n}",
+            episode("x", passed(True), task=f"t{n}"),
+            episode("y", passed(False), task=f"t{n}"),
+            *(one.model_copy(update={"repeat": at // 2}) for at, one in enumerate(said(n))),
+            line=n + 1,
+        )
+        for n in range(60)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("records", "blamed"),
+    [
+        pytest.param(turning(20, 0), "position, not content", id="towards the side shown first"),
+        pytest.param(turning(0, 20), "position, not content", id="towards the side shown second"),
+        pytest.param(turning(10, 10), "noise as well as position", id="towards neither"),
+        pytest.param(turning(10, 10, repeats=2), "position, not content", id="towards neither, but the same each time"),
+    ],
+)
+def test_position_is_blamed_for_turning_verdicts_where_the_data_show_it(
+    deps: Deps, records: list[Record], blamed: str
+) -> None:
+    stored(deps.store, records)
+    (said,) = [one for one in headline(deps.store).would_change if one.startswith("Ask both orders and leave out")]
+    assert blamed in said

@@ -87,7 +87,7 @@ def asked(records: Sequence[Record]) -> list[str]:
 
 
 @given(panel_audits())
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_a_panel_is_as_counted_by_hand(records: list[Record]) -> None:
     with fresh() as (store, _):
         stored(store, records)
@@ -102,7 +102,7 @@ def test_a_panel_is_as_counted_by_hand(records: list[Record]) -> None:
 
 
 @given(panel_audits())
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_nobody_named_is_a_panel_of_those_that_judged_most_pairs(records: list[Record]) -> None:
     with fresh() as (store, _):
         stored(store, records)
@@ -120,7 +120,7 @@ def test_nobody_named_is_a_panel_of_those_that_judged_most_pairs(records: list[R
 
 
 @given(panel_audits(), st.permutations("abc"))
-@settings(max_examples=25)
+@settings(max_examples=15)
 def test_the_order_of_the_labels_never_matters(records: list[Record], order: list[str]) -> None:
     with fresh() as (store, _):
         stored(store, records)
@@ -130,7 +130,7 @@ def test_the_order_of_the_labels_never_matters(records: list[Record], order: lis
 
 
 @given(panel_audits())
-@settings(max_examples=25)
+@settings(max_examples=15)
 def test_removing_a_judge_is_never_having_had_it(records: list[Record]) -> None:
     with fresh() as (store, _), fresh() as (smaller, _):
         stored(store, records)

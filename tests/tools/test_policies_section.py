@@ -129,7 +129,7 @@ def shown(found: PolicyRow) -> dict[str, Any]:
 
 
 @given(scored_audits())
-@settings(max_examples=80)
+@settings(max_examples=30)
 def test_every_policy_of_one_judge_is_as_counted_by_hand(records: list[Record]) -> None:
     pairs = judged(records, "cheap")
     decidable = [one for one in pairs if one.decidable]

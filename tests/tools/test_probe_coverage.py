@@ -20,7 +20,8 @@ from misjudge_tools.stats.probes import (
 )
 from misjudge_tools.stats.rates import Tally, cluster_sums
 
-AUDITS = 2000
+AUDITS = 1000
+"""An interval that holds the truth in 90 % would reach 93 % of so many once in a thousand times."""
 RHO = 0.3
 """Correlation within a task, of how the judge leans and of how far a probe reaches."""
 TASKS_ITEMS = [(8, 8), (12, 20), (12, 36), (20, 40), (24, 48), (48, 60)]
@@ -180,8 +181,8 @@ def test_a_judge_that_no_probe_moves_is_seldom_called_fooled(tasks: int, items: 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("alike", [0.5, 0.9, 1.0])
-@pytest.mark.parametrize(("tasks", "items"), [(8, 40), (12, 60), (20, 40), (20, 60)])
+@pytest.mark.parametrize("alike", [0.5, 1.0])
+@pytest.mark.parametrize(("tasks", "items"), [(8, 40), (20, 60)])
 def test_a_judge_whose_mood_is_one_for_all_items_of_a_task_is_seldom_called_fooled(
     tasks: int, items: int, alike: float
 ) -> None:

@@ -54,6 +54,7 @@ def imported(store: Store, path: Path, audit: str, kind: Format = "pairs") -> st
     return str(rows(store, "SELECT audit_id FROM audits WHERE name = :name", name=audit)[0]["audit_id"])
 
 
+@settings(max_examples=25)
 @given(audits())
 def test_what_is_exported_and_imported_again_says_the_same(records: list[Record]) -> None:
     with fresh() as (store, folder):

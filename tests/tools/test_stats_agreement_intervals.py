@@ -69,7 +69,7 @@ def test_kappas_variance_is_that_of_statsmodels(cells: list[int]) -> None:
     expected = cohens_kappa(table)
     variance = alone(kappa_slopes(cells, 3), cells)
     assert variance == pytest.approx(max(0.0, expected.var_kappa), abs=1e-12)
-    found = agreement(singles(cells), LABELS, 3)
+    found = agreement(singles(cells), LABELS)
     assert found.kappa.value == pytest.approx(expected.kappa)
     if variance > 1e-9 and found.kappa.low is not None and found.kappa.low > -1 and found.kappa.high != 1:
         n = sum(cells)
@@ -80,14 +80,29 @@ def test_kappas_variance_is_that_of_statsmodels(cells: list[int]) -> None:
 def test_gwets_example_has_the_published_coefficients_and_standard_errors() -> None:
     assert gwet_ac1(ABSTRACTORS, 3, 3) == pytest.approx(0.8493305, abs=5e-8)
     assert sqrt(alone(gwet_slopes(ABSTRACTORS, 3, 3), ABSTRACTORS)) == pytest.approx(0.04321747, abs=5e-8)
-    found = agreement(singles(ABSTRACTORS), LABELS, 3)
+    found = agreement(singles(ABSTRACTORS), LABELS)
     assert (found.kappa.value, found.ac1.value) == pytest.approx((0.7964094, 0.8493305), abs=5e-8)
     assert (found.ac1.low, found.ac1.high) == pytest.approx((0.764, 0.935), abs=1e-3)
     assert (found.kappa.low, found.kappa.high) == pytest.approx((0.68, 0.913), abs=2e-3)
 
 
+@given(st.lists(st.integers(0, 9), min_size=4, max_size=4))
+def test_ac1_of_two_labels_goes_by_these_two_whatever_others_there_are(cells: list[int]) -> None:
+    """irrCAC takes the labels that the two gave: p_e = 2π(1 − π) for two, π being the mean share of one of them."""
+    aa, ab, ba, bb = cells
+    n = sum(cells)
+    assume(aa + ab + ba and ab + ba + bb)
+    found = agreement(singles([aa, ab, 0, ba, bb, 0, 0, 0, 0]), LABELS)
+    share = (2 * aa + ab + ba) / (2 * n)
+    expected = 2 * share * (1 - share)
+    assert found.labels_in_use == 2
+    assert found.ac1.value == pytest.approx(((aa + bb) / n - expected) / (1 - expected))
+    alone_there = agreement(singles(cells), ("A", "B"))
+    assert found.ac1 == alone_there.ac1
+
+
 def test_where_nearly_all_is_one_label_kappa_is_low_and_ac1_is_not() -> None:
-    found = agreement(singles(SKEWED), ("yes", "no"), 2)
+    found = agreement(singles(SKEWED), ("yes", "no"))
     assert found.observed.rate == 0.944
     assert (found.kappa.value, found.ac1.value) == pytest.approx((-0.0234, 0.9408), abs=5e-5)
 
@@ -124,7 +139,7 @@ def test_the_pairs_of_a_task_are_one_cluster() -> None:
     assert between_tasks(slopes.tolist(), moments) == pytest.approx(by_hand)
     jackknife = [kappa_of((totals - task).tolist()) for task in np.array(tasks)]
     assert by_hand == pytest.approx(59 / 60 * sum((one - np.mean(jackknife)) ** 2 for one in jackknife), rel=0.1)
-    found = agreement(moments, LABELS, 3)
+    found = agreement(moments, LABELS)
     assert found.kappa.low is not None and found.kappa.value is not None
     half = scipy.stats.t.ppf(0.975, 59) * sqrt(by_hand)
     assert by_hand > 1.5 * alone(slopes.tolist(), totals.tolist())
@@ -136,14 +151,14 @@ def test_the_pairs_of_a_task_are_one_cluster() -> None:
 def test_an_interval_is_never_narrower_than_that_of_independent_pairs() -> None:
     """Each task holds one of each cell, so that nothing varies between tasks."""
     moments = moments_of([[2.0, 0, 0, 1, 2, 0, 0, 0, 1]] * 10)
-    found = agreement(moments, LABELS, 3)
+    found = agreement(moments, LABELS)
     assert found.kappa.low is not None and found.kappa.value is not None
     half = scipy.stats.t.ppf(0.975, 9) * sqrt(alone(kappa_slopes(moments.totals, 3), moments.totals))
     assert found.kappa.low == pytest.approx(found.kappa.value - half)
 
 
 def test_labellers_who_always_agree_have_the_interval_of_their_agreement() -> None:
-    found = agreement(moments_of([[1.0, 0, 0, 0, 1.0, 0, 0, 0, 0]] * 20), LABELS, 2)
+    found = agreement(moments_of([[1.0, 0, 0, 0, 1.0, 0, 0, 0, 0]] * 20), LABELS)
     low = wilson(20, 20, scipy.stats.norm.ppf(0.975)).low
     assert (found.kappa.value, found.kappa.high) == (1, 1)
     assert found.kappa.low == found.ac1.low == pytest.approx((low - 0.5) / 0.5)
@@ -152,13 +167,13 @@ def test_labellers_who_always_agree_have_the_interval_of_their_agreement() -> No
 @pytest.mark.parametrize("tasks", [[], [[3.0, 0, 0, 0, 1.0, 0, 1.0, 0, 0]]])
 def test_one_task_or_none_says_nothing_of_others(tasks: list[list[float]]) -> None:
     moments = moments_of(tasks) if tasks else Moments(0, (0.0,) * 9, (0.0,) * 45)
-    found = agreement(moments, LABELS, 3)
+    found = agreement(moments, LABELS)
     assert (found.kappa.low, found.kappa.high, found.ac1.low) == (None, None, None)
     assert (found.kappa.value is None, found.ac1.value is None, found.n) == (not tasks, not tasks, 5 * len(tasks))
 
 
 def test_one_label_throughout_has_no_kappa_and_an_ac1_of_1() -> None:
-    found = agreement(singles([7, 0, 0, 0, 0, 0, 0, 0, 0]), LABELS, 2)
+    found = agreement(singles([7, 0, 0, 0, 0, 0, 0, 0, 0]), LABELS)
     assert (found.kappa.value, found.ac1.value) == (None, 1)
 
 

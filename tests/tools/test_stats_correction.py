@@ -16,6 +16,7 @@ from misjudge_tools.stats.correction import (
     CheckedShare,
     Corrected,
     LabelledCells,
+    TaskNumbers,
     corrected,
     ppi,
     rogan_gladen,
@@ -34,7 +35,7 @@ def of_singles(cells: list[int]) -> Corrected:
     """Each observation a task of its own."""
     moments = moments_of([float(k == cell) for k in range(6)] for cell, n in enumerate(cells) for _ in range(n))
     positive, negative = cells[0] + cells[1], cells[2] + cells[3]
-    return corrected(moments, negative, positive, positive + negative)
+    return corrected(moments, TaskNumbers(negative, positive, positive + negative, cells[4] + cells[5]))
 
 
 def test_the_published_vector_comes_out() -> None:
@@ -83,6 +84,7 @@ def test_with_independent_observations_the_intervals_are_those_of_the_papers() -
     # The design effect is G/(G − 1), since a task is one observation.
     assert (found.rogan_gladen.low, found.rogan_gladen.high) == pytest.approx(expected, abs=1e-3)
     assert found.rogan_gladen.value == pytest.approx(rogan_gladen_share(220 / 480, 0.8, 70 / 82))
+    assert (found.raw_unlabelled.rate, found.raw_unlabelled.n, found.rogan_gladen.n) == (220 / 480, 480, 480)
     tuned = ppi(LabelledCells(*map(float, cells)))
     half = t * sqrt(tuned.variance * total / (total - 1))
     assert (found.ppi.low, found.ppi.high) == pytest.approx((tuned.value - half, tuned.value + half))
@@ -91,7 +93,7 @@ def test_with_independent_observations_the_intervals_are_those_of_the_papers() -
 
 def test_the_shares_beside_it_are_those_of_their_tasks() -> None:
     tasks = [[9.0, 1, 2, 8, 20, 10], [5.0, 5, 1, 9, 10, 20], [12.0, 2, 0, 0, 3, 4], [0.0, 0, 1, 6, 9, 2]]
-    found = corrected(moments_of(tasks), 3, 3, 4)
+    found = corrected(moments_of(tasks), TaskNumbers(3, 3, 4, 4))
 
     def rate(counted: tuple[int, ...], among: tuple[int, ...]) -> object:
         tallies = [(sum(task[k] for k in counted), sum(task[k] for k in among)) for task in tasks]
@@ -101,6 +103,7 @@ def test_the_shares_beside_it_are_those_of_their_tasks() -> None:
     assert found.sensitivity == rate((0,), (0, 1))
     assert found.raw == rate((0, 2, 4), (0, 1, 2, 3, 4, 5))
     assert found.raw_labelled == rate((0, 2), (0, 1, 2, 3))
+    assert found.raw_unlabelled == rate((4,), (4, 5))
     assert found.labelled == rate((0, 1), (0, 1, 2, 3))
 
 
@@ -128,17 +131,17 @@ def test_a_judge_no_better_than_chance_is_left_to_the_labels() -> None:
 def test_observations_of_one_task_count_less_and_one_task_says_nothing_of_others() -> None:
     alone = of_singles([60, 10, 8, 62, 120, 140])
     alike = [[6.0, 0, 0, 2, 12, 2], [0.0, 1, 0, 6, 2, 14], [6.0, 1, 1, 5, 10, 11], [0.0, 0, 0, 0, 0, 1]]
-    together = corrected(moments_of([*alike[:3] * 10, *alike[3:]]), 30, 30, 30)
+    together = corrected(moments_of([*alike[:3] * 10, *alike[3:]]), TaskNumbers(30, 30, 30, 31))
     assert alone.ppi and together.ppi and alone.rogan_gladen and together.rogan_gladen
     assert width(together.ppi) > width(alone.ppi)
-    one = corrected(moments_of([[60.0, 10, 8, 62, 120, 140]]), 1, 1, 1)
+    one = corrected(moments_of([[60.0, 10, 8, 62, 120, 140]]), TaskNumbers(1, 1, 1, 1))
     assert one.ppi and one.rogan_gladen
     assert (one.ppi.low, one.ppi.high, one.rogan_gladen.low, one.rogan_gladen.high) == (0, 1, 0, 1)
 
 
 def test_where_no_variance_can_be_seen_each_task_counts_once() -> None:
     tasks = [[5.0, 0, 0, 0, 10, 0]] * 5 + [[0.0, 0, 0, 5, 0, 0]] * 5
-    found = corrected(moments_of(tasks), 5, 5, 10)
+    found = corrected(moments_of(tasks), TaskNumbers(5, 5, 10, 5))
     assert found.rogan_gladen is not None and found.rogan_gladen.value == 1
     assert found.rogan_gladen.low is not None and found.rogan_gladen.low < 0.9
 
@@ -189,8 +192,8 @@ def audits(plan: Plan, number: int) -> list[Corrected]:
         table = np.stack([kind.sum(axis=1) for kind in kinds], axis=1).astype(float)
         products = (table.T @ table)[np.triu_indices(6)]
         moments = Moments(shape[0], tuple(table.sum(axis=0)), tuple(products))
-        tasks = [int((table[:, columns].sum(axis=1) > 0).sum()) for columns in ([2, 3], [0, 1], [0, 1, 2, 3])]
-        found.append(corrected(moments, *tasks))
+        tasks = [int((table[:, columns].sum(axis=1) > 0).sum()) for columns in ([2, 3], [0, 1], [0, 1, 2, 3], [4, 5])]
+        found.append(corrected(moments, TaskNumbers(*tasks)))
     return found
 
 

@@ -27,7 +27,7 @@ from misjudge_tools.stats.rates import ClusterSums, Tally, cluster_sums, cluster
 from misjudge_tools.stats.task_permutation import task_permutation
 
 APART = CrossSums(0, 0, 0, 0, 0)
-AUDITS = 2000
+AUDITS = 1000
 
 
 def drawn_tasks(seed: int, tasks: int, first: int, second: int) -> list[JointTally]:

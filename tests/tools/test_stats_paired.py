@@ -13,7 +13,7 @@ from statsmodels.stats.contingency_tables import mcnemar as reference
 from misjudge_tools.stats.paired import ALPHA, PairedCounts, PairedDifference, mcnemar, paired_difference
 from misjudge_tools.stats.probes import Differences, PairedSums, paired_sums
 
-AUDITS = 2000
+AUDITS = 1000
 
 
 def of_tasks(*tasks: Sequence[int]) -> PairedCounts:
@@ -113,7 +113,7 @@ def counts_of(audit: np.ndarray) -> PairedCounts:
     return PairedCounts(int((audit == 1).sum()), int((audit == -1).sum()), sums)
 
 
-def bootstrap_width(made: np.ndarray, audits: int = 200, resamples: int = 500) -> float:
+def bootstrap_width(made: np.ndarray, audits: int = 100, resamples: int = 500) -> float:
     rng = np.random.default_rng(9)
     tasks, each = made.shape[1:]
     widths = []

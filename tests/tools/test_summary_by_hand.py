@@ -6,7 +6,7 @@ from itertools import combinations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from sklearn.metrics import cohen_kappa_score
 
 import brute_force as by_hand
@@ -69,6 +69,7 @@ def assert_buckets(found: Sections, expected: dict[tuple[str, str], list[Judged]
         assert clustered_rate(by_hand.misselection_sums(pairs)["calls"]).model_dump() == numbers(bucket.misselection)
 
 
+@settings(max_examples=20)
 @given(audits())
 def test_what_is_said_of_pairs_is_as_counted_by_hand(records: list[Record]) -> None:
     with fresh() as (store, _):
@@ -88,6 +89,7 @@ def test_what_is_said_of_pairs_is_as_counted_by_hand(records: list[Record]) -> N
                     assert_counted(part, [one for one in pairs if one.subset == subset], records)
 
 
+@settings(max_examples=20)
 @given(audits())
 def test_the_pairs_of_an_audit_are_counted_once_whoever_judged_them(records: list[Record]) -> None:
     with fresh() as (store, _):
@@ -105,6 +107,7 @@ def test_the_pairs_of_an_audit_are_counted_once_whoever_judged_them(records: lis
             }
 
 
+@settings(max_examples=20)
 @given(audits())
 def test_agents_are_counted_by_hand_with_the_judge_that_is_satisfied_from_0_8_on(records: list[Record]) -> None:
     counted = by_hand.agents(records, lambda score: score >= 0.8)
@@ -130,6 +133,7 @@ def test_agents_are_counted_by_hand_with_the_judge_that_is_satisfied_from_0_8_on
     assert rates == sorted(rates, reverse=True)
 
 
+@settings(max_examples=20)
 @given(audits())
 def test_kappa_is_that_of_scikit_learn_for_every_two_labellers(records: list[Record]) -> None:
     with fresh() as (store, _):
@@ -153,6 +157,7 @@ def test_kappa_is_that_of_scikit_learn_for_every_two_labellers(records: list[Rec
             assert found.kappa[couple] == (None if kappa is None else pytest.approx(kappa))
 
 
+@settings(max_examples=20)
 @given(audits())
 def test_every_null_section_has_its_reason_and_no_other_has_one(records: list[Record]) -> None:
     with fresh() as (store, _):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from misjudge_storage.errors import InvalidInput, NotFound
 from misjudge_tools import write_report as operation
 from misjudge_tools.file_requests import ReportRequest
+from misjudge_tools.report.charts import NEEDED
 from misjudge_tools.write_report import write_report
 from operations import opened, stored
 from report_parts import figures_csv, judged_records, written
@@ -40,22 +43,47 @@ async def test_charts_are_pictures_of_both_kinds(tmp_path: Path) -> None:
     assert text.count("<figure>") == sum(name.endswith(".svg") for name in names)
 
 
-async def test_without_the_extra_a_report_has_no_charts_and_says_so(
+async def test_without_the_extra_a_report_has_no_charts_and_says_so_and_is_refused_where_they_were_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def missing(*_: object) -> None:
-        raise InvalidInput("Charts need the extra report.")
-
-    monkeypatch.setattr(operation, "charts", missing)
+    monkeypatch.setitem(sys.modules, "altair", None)
     async with opened(tmp_path / "store.db") as deps:
         stored(deps.store, list(judged_records()))
-        result = await written(deps, tmp_path / "out", formats=["charts", "html"])
-    assert [file.name for file in result.files] == ["report.html"]
-    assert result.left_out == ("Charts need the extra report.",)
+        result = await write_report(ReportRequest(audit="a", out=str(tmp_path / "out")), deps)
+        for formats in (["charts"], ["charts", "html"]):
+            with pytest.raises(InvalidInput, match=re.escape(NEEDED)):
+                await written(deps, tmp_path / "asked", formats=formats)
+    assert "report.html" in {file.name for file in result.files}
+    assert result.left_out == (NEEDED,)
+    assert [path.name for path in tmp_path.iterdir() if "asked" in path.name] == []
+
+
+async def test_a_report_without_a_single_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(operation, "charts", lambda *_: {})
+    async with opened(tmp_path / "store.db") as deps:
+        stored(deps.store, list(judged_records()))
+        with pytest.raises(InvalidInput, match="nothing was written"):
+            await written(deps, tmp_path / "out", formats=["charts"])
+    assert [path.name for path in tmp_path.iterdir() if "out" in path.name] == []
+
+
+@pytest.mark.parametrize("name", ["r.pdf", "x3.exe", "misjudge.toml", "CLAUDE.md", ".env", ".mcp.json"])
+async def test_a_report_is_a_folder_without_an_ending_or_one_of_four_files(name: str, tmp_path: Path) -> None:
+    async with opened(tmp_path / "store.db") as deps:
+        stored(deps.store, list(judged_records()))
+        with pytest.raises(InvalidInput):
+            await write_report(ReportRequest(audit="a", out=str(tmp_path / name), force=True), deps)
+    assert {path.stem for path in tmp_path.iterdir()} == {"store"}
 
 
 @pytest.mark.parametrize(
-    ("name", "starts"), [("r.html", "<!doctype html>"), ("r.md", "# "), ("r.csv", "\ufeffname,"), ("r.json", "{")]
+    ("name", "starts"),
+    [
+        ("r.html", "<!doctype html>"),
+        ("r.md", "<!-- Written by misjudge -->\n\n# "),
+        ("r.csv", "\ufeffname,"),
+        ("r.json", "{"),
+    ],
 )
 async def test_a_file_name_is_one_file(name: str, starts: str, tmp_path: Path) -> None:
     async with opened(tmp_path / "store.db") as deps:

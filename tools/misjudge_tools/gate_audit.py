@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from misjudge_storage.engine import Store
 from misjudge_storage.errors import InvalidInput, NotFound
+from misjudge_storage.picked_pairs import leave_out_picked
 from misjudge_storage.policy_counts import keep_only, subsets
 from misjudge_tools.deps import Deps
 from misjudge_tools.requests import GateRequest, SummarizeRequest
@@ -34,6 +35,14 @@ MIXED = (
 ADAPTIVE = (
     "A run of this audit may stop by what it has seen, and the comparison with a baseline takes the number of pairs as "
     "fixed beforehand."
+)
+LEFT_OUT = (
+    "Left out: {n} pairs that are decidable only by labels of pairs that reviews chose for looking suspicious. What "
+    "was picked is no sample of the others."
+)
+ALL_LEFT_OUT = (
+    "Every decidable pair is so only by labels of pairs that reviews chose for looking suspicious: have pairs labelled "
+    "that are drawn at random (misjudge label AUDIT --only random)."
 )
 OF_PANELS = ("panel_majority", "panel_unanimity", "cascade")
 
@@ -63,7 +72,11 @@ def gate(request: GateRequest, store: Store) -> GateResult:
         chosen = _chosen(counts, request.judge)
         # Before anything else is counted, so that every number is of these pairs.
         keep_only(counts.reduced, at=request.at, subset=chosen.subset)
-        return _answer(Judged(counts, chosen._replace(subset=None)), chosen.label, request)
+        of = Judged(counts, chosen._replace(subset=None))
+        left_out = counts.picked[of.paired.judge_id].pairs if of.paired and of.paired.judge_id in counts.picked else 0
+        if counts.picked:
+            leave_out_picked(counts.reduced)
+        return _answer(of, chosen.label, request, left_out)
 
 
 def _chosen(counts: AuditCounts, label: str | None) -> Entry:
@@ -86,7 +99,7 @@ def _chosen(counts: AuditCounts, label: str | None) -> Entry:
     return Entry(label, *parts[label])
 
 
-def _answer(of: Judged, label: str, request: GateRequest) -> GateResult:
+def _answer(of: Judged, label: str, request: GateRequest, left_out: int) -> GateResult:
     wanted = {"misselection", *(["policies"] if request.policy else []), *(["drift"] if request.baseline else [])}
     found = sections_of(of, wanted)
     if request.policy is None:
@@ -98,6 +111,8 @@ def _answer(of: Judged, label: str, request: GateRequest) -> GateResult:
         measured = of_policy(of, found, request.policy, request.at)
         if of.counts.adaptive:
             measured = measured._replace(interval="anytime")
+    if left_out and not measured.pairs:
+        measured = measured._replace(why=ALL_LEFT_OUT)
     drift = _drift(found) if request.baseline else _Drift()
     if request.baseline and of.counts.adaptive:
         drift = drift._replace(why=ADAPTIVE)
@@ -119,6 +134,8 @@ def _answer(of: Judged, label: str, request: GateRequest) -> GateResult:
         interval=measured.interval,
         tasks=measured.tasks,
         pairs=measured.pairs,
+        picked_left_out=left_out,
+        failed_known=of.counts.worse_failed,
         coverage=measured.coverage,
         min_coverage=request.min_coverage,
         smallest_passing=smallest_passing(limit),
@@ -127,7 +144,11 @@ def _answer(of: Judged, label: str, request: GateRequest) -> GateResult:
         baseline_judge=drift.judge,
         difference=drift.difference,
         reasons=tuple(why for why in (measured.why, drift.why) if why),
-        warnings=(*unfinished_warnings(of.counts.unfinished), *([SAMPLE] if of.counts.unfinished else [])),
+        warnings=(
+            *unfinished_warnings(of.counts.unfinished),
+            *([SAMPLE] if of.counts.unfinished else []),
+            *([LEFT_OUT.format(n=left_out)] if left_out else []),
+        ),
     )
     return result.model_copy(update={"verdict": verdict(result)})
 

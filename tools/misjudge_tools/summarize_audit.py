@@ -25,7 +25,7 @@ from misjudge_tools.summary.kinship import shared_warnings, stated_families
 from misjudge_tools.summary.panel_counts import CascadeCounts
 from misjudge_tools.summary.panel_section import escalation_warnings
 from misjudge_tools.summary.parts import RUBRICS, is_part, only_rubric_parts, part_named
-from misjudge_tools.summary.sections import trouble_warnings, unfinished_warnings
+from misjudge_tools.summary.sections import PICKED_ONLY, picked_warnings, trouble_warnings, unfinished_warnings
 from misjudge_tools.summary.values import AuditSummary, SectionName, Sections
 
 SECTIONS: tuple[str, ...] = get_args(SectionName)
@@ -71,6 +71,8 @@ def summary_of(counts: AuditCounts) -> AuditSummary:
         warnings=(
             *unfinished_warnings(counts.unfinished),
             *trouble_warnings(counts.troubled),
+            *([PICKED_ONLY] if counts.picked_only else []),
+            *picked_warnings(counts.picked_pairs, counts.pairs.decidable),
             *shared_warnings(_asked(counts, chosen), counts.families),
             *constant_warnings(_paired(counts, chosen), counts.groups),
             *_cascade_warnings(counts, chosen),

@@ -51,12 +51,14 @@ class Coefficient(Value):
 
 class Agreement(Value):
     """Two labellers on `n` pairs: the share of equal labels, what it is worth beyond chance by κ and by AC1, and the
-    share `expected` by chance in κ.
+    share `expected` by chance in κ. `labels_in_use`: different labels that either gave, which AC1 takes for those that
+    there were to choose from.
 
     Where nearly all pairs get one label κ is low however well both agree, and AC1 is not.
     """
 
     n: Count
+    labels_in_use: Count
     observed: Rate
     expected: Share | None
     kappa: Coefficient
@@ -84,21 +86,20 @@ def table_of(cells: Sequence[float], labels: Sequence[str]) -> dict[Labels, int]
     return {labelled: round(number) for labelled, number in zip(every, cells, strict=True)}
 
 
-def agreement(moments: Moments, labels: Sequence[str], in_use: int, level: float = LEVEL) -> Agreement:
-    """The agreement of two labellers, from moments of the cells of their table, the first one's labels down the rows.
-
-    `in_use` is the number of labels that were there to choose from, which AC1 depends on.
-    """
+def agreement(moments: Moments, labels: Sequence[str], level: float = LEVEL) -> Agreement:
+    """Of two labellers, from moments of the cells of their table, the first one's labels down the rows."""
     size = len(labels)
     cells = [round(number) for number in moments.totals]
     kappa = cohen_kappa(table_of(cells, labels))
     observed = clustered_rate(share_sums([size * k + k for k in range(size)], range(size * size), moments), level)
+    in_use = sum(share > 0 for share in _mean_shares(cells, size))
     return Agreement(
         n=kappa.n,
+        labels_in_use=in_use,
         observed=observed,
         expected=kappa.expected,
         kappa=_beyond_chance(kappa.kappa, kappa.expected, kappa_slopes(cells, size), moments, observed, level),
-        ac1=_gwet(cells, size, in_use, moments, observed, level),
+        ac1=_gwet(cells, size, max(2, in_use), moments, observed, level),
     )
 
 

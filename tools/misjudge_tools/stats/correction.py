@@ -79,13 +79,16 @@ class Tuned(NamedTuple):
 class Corrected(Value):
     """A share by a judge (`raw`, of all, labelled or not), what its labels say, and the share corrected by them.
 
-    `labelled` is the share of yes among the labels, `raw_labelled` that by the judge on the same: where it is far from
-    the `raw` one, the labelled are not like the others. `m0` labels say no, `m1` yes. `ppi_weight` is λ, from 0 (the
-    labels alone) to 1. `rogan_gladen` and `ppi` are None for the reason under `why`, by their names.
+    `labelled` is the share of yes among the labels, `raw_labelled` that by the judge on the same, `raw_unlabelled` that
+    by the judge on the `unlabelled` others, which alone `rogan_gladen` corrects: its n is theirs, and that of `ppi`
+    counts all. Where the latter two are far from each other, the labelled are not like the others. `m0` labels say no,
+    `m1` yes. `ppi_weight` is λ, from 0 (the labels alone) to 1. `rogan_gladen` and `ppi` are None for the reason under
+    `why`, by their names.
     """
 
     raw: Rate
     raw_labelled: Rate
+    raw_unlabelled: Rate
     labelled: Rate
     unlabelled: Count
     m0: Count
@@ -136,21 +139,31 @@ def ppi(cells: LabelledCells) -> Tuned:
     return Tuned(power * g + y - power * f, power, power * power * g * (1 - g) / rest + max(0.0, residual) / n)
 
 
-def corrected(moments: Moments, negative_tasks: int, positive_tasks: int, labelled_tasks: int) -> Corrected:
-    """From moments of `LabelledCells` by task, and in how many tasks a label says no, says yes, or is there at all.
+class TaskNumbers(NamedTuple):
+    """Tasks in which a label says no, one says yes, any is there, and any observation has none."""
+
+    negative: int
+    positive: int
+    labelled: int
+    unlabelled: int
+
+
+def corrected(moments: Moments, tasks: TaskNumbers) -> Corrected:
+    """From moments of `LabelledCells` by task.
 
     Observations of a task go together: the numbers that the interval rests on are divided by the design effect of the
     estimate, its variance between tasks (`stats.linear`) over that of independent observations, at least 1.
     """
     cells = LabelledCells(*moments.totals)
-    specificity = clustered_rate(share_sums([3], [2, 3], moments, negative_tasks))
-    sensitivity = clustered_rate(share_sums([0], [0, 1], moments, positive_tasks))
+    specificity = clustered_rate(share_sums([3], [2, 3], moments, tasks.negative))
+    sensitivity = clustered_rate(share_sums([0], [0, 1], moments, tasks.positive))
     why = _refused(cells)
     tuned = None if "ppi" in why else ppi(cells)
     return Corrected(
         raw=clustered_rate(share_sums([0, 2, 4], range(6), moments)),
-        raw_labelled=clustered_rate(share_sums([0, 2], range(4), moments, labelled_tasks)),
-        labelled=clustered_rate(share_sums([0, 1], range(4), moments, labelled_tasks)),
+        raw_labelled=clustered_rate(share_sums([0, 2], range(4), moments, tasks.labelled)),
+        raw_unlabelled=clustered_rate(share_sums([4], [4, 5], moments, tasks.unlabelled)),
+        labelled=clustered_rate(share_sums([0, 1], range(4), moments, tasks.labelled)),
         unlabelled=round(cells.unlabelled),
         m0=round(cells.negative),
         m1=round(cells.positive),
@@ -177,10 +190,10 @@ def _rogan_gladen(cells: LabelledCells, moments: Moments) -> Estimate:
     p, q0, q1 = cells.yes / cells.unlabelled, cells.no_no / cells.negative, cells.yes_yes / cells.positive
     value = rogan_gladen_share(p, q0, q1)
     if moments.clusters < 2:
-        return _estimate(value, Interval(0.0, 1.0), cells)
+        return _estimate(value, Interval(0.0, 1.0), cells.unlabelled)
     times = _design_effect(_rogan_gladen_slopes(cells, p, q0, q1), moments)
     counted = CheckedShare(p, cells.unlabelled / times, q0, cells.negative / times, q1, cells.positive / times)
-    return _estimate(value, rogan_gladen(counted, _critical(moments)), cells)
+    return _estimate(value, rogan_gladen(counted, _critical(moments)), cells.unlabelled)
 
 
 def _rogan_gladen_slopes(cells: LabelledCells, p: float, q0: float, q1: float) -> list[float]:
@@ -194,14 +207,15 @@ def _rogan_gladen_slopes(cells: LabelledCells, p: float, q0: float, q1: float) -
 def _ppi(tuned: Tuned, cells: LabelledCells, moments: Moments) -> Estimate:
     value = _share(tuned.value)
     if moments.clusters < 2:
-        return _estimate(value, Interval(0.0, 1.0), cells)
+        return _estimate(value, Interval(0.0, 1.0), cells.labelled + cells.unlabelled)
     y, f = cells.positive / cells.labelled, (cells.yes_yes + cells.yes_no) / cells.labelled
     g = cells.yes / cells.unlabelled
     residuals = ((1, 1), (1, 0), (0, 1), (0, 0))
     slopes = [(label - y - tuned.power * (judge - f)) / cells.labelled for label, judge in residuals]
     slopes += [tuned.power * (judge - g) / cells.unlabelled for judge in (1, 0)]
     half = _critical(moments) * sqrt(tuned.variance * _design_effect(slopes, moments))
-    return _estimate(value, Interval(_share(tuned.value - half), _share(tuned.value + half)), cells)
+    interval = Interval(_share(tuned.value - half), _share(tuned.value + half))
+    return _estimate(value, interval, cells.labelled + cells.unlabelled)
 
 
 def _design_effect(slopes: list[float], moments: Moments) -> float:
@@ -216,9 +230,8 @@ def _critical(moments: Moments) -> float:
     return student_t_quantile((1 + LEVEL) / 2, moments.clusters - 1)
 
 
-def _estimate(value: float, interval: Interval, cells: LabelledCells) -> Estimate:
-    number = round(cells.labelled + cells.unlabelled)
-    return Estimate(value=value, low=min(value, interval.low), high=max(value, interval.high), n=number)
+def _estimate(value: float, interval: Interval, number: float) -> Estimate:
+    return Estimate(value=value, low=min(value, interval.low), high=max(value, interval.high), n=round(number))
 
 
 def _share(value: float) -> float:

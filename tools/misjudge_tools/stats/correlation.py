@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from math import sqrt
 from typing import NamedTuple
 
@@ -25,18 +26,45 @@ class Repeated(NamedTuple):
 
 def spearman(points: Sequence[Point]) -> float | None:
     """Spearman's ρ: Pearson's correlation of the average ranks. None where either side is constant or empty."""
-    x_rank = average_ranks(Repeated(point.x, point.times) for point in points)
-    y_rank = average_ranks(Repeated(point.y, point.times) for point in points)
-    middle = (sum(point.times for point in points) + 1) / 2
+    [rho] = spearman_of_each(points, [[point.times for point in points]])
+    return rho
+
+
+def spearman_of_each(points: Sequence[Point], weighings: Iterable[Sequence[int]]) -> list[float | None]:
+    """Spearman's ρ of the same points with each of many multiplicities, for which they are put in order only once."""
+    by_x, by_y = _ties([point.x for point in points]), _ties([point.y for point in points])
+    return [_rho(by_x, by_y, times) for times in weighings]
+
+
+def _ties(values: Sequence[float]) -> list[list[int]]:
+    """The places of equal values together, the lowest value first."""
+    return [
+        list(places) for _, places in groupby(sorted(range(len(values)), key=values.__getitem__), values.__getitem__)
+    ]
+
+
+def _rho(by_x: Sequence[Sequence[int]], by_y: Sequence[Sequence[int]], times: Sequence[int]) -> float | None:
+    middle = (sum(times) + 1) / 2
     xx = yy = xy = 0.0
-    for x, y, times in points:
-        dx, dy = x_rank[x] - middle, y_rank[y] - middle
-        xx += times * dx * dx
-        yy += times * dy * dy
-        xy += times * dx * dy
+    for n, dx, dy in zip(times, _from(middle, by_x, times), _from(middle, by_y, times), strict=True):
+        xx += n * dx * dx
+        yy += n * dy * dy
+        xy += n * dx * dy
     if xx == 0 or yy == 0:
         return None
     return max(-1.0, min(1.0, xy / sqrt(xx * yy)))
+
+
+def _from(middle: float, ties: Sequence[Sequence[int]], times: Sequence[int]) -> list[float]:
+    """By place: how far its average rank is from the middle."""
+    found, below = [0.0] * len(times), 0
+    for places in ties:
+        here = times[places[0]] if len(places) == 1 else sum([times[place] for place in places])
+        rank = below + (here + 1) / 2 - middle
+        for place in places:
+            found[place] = rank
+        below += here
+    return found
 
 
 def average_ranks(values: Iterable[Repeated]) -> dict[float, float]:

@@ -25,7 +25,7 @@ from misjudge_tools.stats.agent_pairs import (
     tallies,
 )
 from misjudge_tools.stats.bootstrap import affordable, as_observed, percentile_interval, resamples, sample_variance
-from misjudge_tools.stats.correlation import Point, spearman
+from misjudge_tools.stats.correlation import Point, spearman, spearman_of_each
 from misjudge_tools.stats.rates import Count, Interval, NoData, Share, Tally, score_interval
 
 FEWEST_AGENTS = 3
@@ -142,7 +142,7 @@ def ranking(
     by_base_model = _by_base_model(ordered, cells, how)
     return Ranking(
         agents=len(scores),
-        spearman=_rho(ordered, gate_better),
+        spearman=spearman(_points(ordered, gate_better)),
         spearman_low=drawn.rho.low if drawn.rho else None,
         spearman_high=drawn.rho.high if drawn.rho else None,
         against="order_rank" if _all_ranked(scores) else "reward",
@@ -183,13 +183,9 @@ def _all_ranked(scores: Sequence[AgentScore]) -> bool:
     return all(score.order_rank is not None for score in scores)
 
 
-def _rho(scores: Sequence[AgentScore], better: Better, weights: Sequence[int] | None = None) -> float | None:
+def _points(scores: Sequence[AgentScore], better: Better) -> list[Point]:
     by_rank, sign = _all_ranked(scores), 1 if better == "higher" else -1
-    return spearman([
-        Point(round(sign * score.gate, GAP_DECIMALS), _merit(score, by_rank), weight)
-        for score, weight in zip(scores, weights or [1] * len(scores), strict=True)
-        if weight
-    ])  # fmt: skip
+    return [Point(round(sign * score.gate, GAP_DECIMALS), _merit(score, by_rank)) for score in scores]
 
 
 def _merit(score: AgentScore, by_rank: bool) -> float:
@@ -222,7 +218,7 @@ def _drawn(scores: Sequence[AgentScore], pairs: AgentPairs, how: Comparison) -> 
     found = tallies(pairs, drawn, how)
     return _Drawn(
         rates={cell: [k / n for k, n in each if n] for cell, each in found.items()},
-        rho=_interval_of([_rho(scores, how.better, drawn.of(one)) for one in range(times)]),
+        rho=_interval_of(spearman_of_each(_points(scores, how.better), map(drawn.of, range(times)))),
         what="base models" if by_model else "agents",
         units=max(cluster_of) + 1,
         times=times,

@@ -23,12 +23,11 @@ class ScoredForm(NamedTuple):
 
 
 class AgreementCounts(NamedTuple):
-    """The `labellers` of pairs, how many labels are `in_use`, every two of them (`couples`; of more than
-    `MOST_LABELLERS` only the judges; None for one), and all together by group and by form.
+    """The `labellers` of pairs, every two of them (`couples`; of more than `MOST_LABELLERS` only the judges; None for
+    one), and all together by group and by form.
     """
 
     labellers: Sequence[Labeller]
-    in_use: int
     couples: Couples | None
     groups: Sequence[GroupLabels]
     scored: Sequence[ScoredForm]
@@ -60,7 +59,6 @@ def read_agreement(
     among = [judge for judge in judges if judge.judge_id not in aside]
     return AgreementCounts(
         labellers=labellers,
-        in_use=counted.labels_in_use(connection),
         couples=counted.couples(connection, only_judges=many) if several else None,
         groups=counted.group_labels(connection) if several else (),
         scored=[found for form in _forms(among) if (found := _scored(connection, audit_id, among, form))],

@@ -30,8 +30,10 @@ from misjudge_storage.counted_pairs import CountedPairs
 from misjudge_storage.episode_records import AgentEpisodes
 from misjudge_storage.family_picks import JudgeModel, judge_models, set_families, side_models
 from misjudge_storage.missing_counts import MissingReplies
+from misjudge_storage.picked_pairs import Picked, count_distinct, count_picked, hold_picked
 from misjudge_storage.policy_counts import PairCosts, PolicyCounts, pair_costs
 from misjudge_storage.probe_records import ProbedJudge
+from misjudge_storage.report_rows import count_tasks
 from misjudge_storage.slice_counts import SliceCounts
 from misjudge_storage.stopping_records import TaskCount
 from misjudge_storage.summary_values import (
@@ -105,6 +107,11 @@ class AuditCounts:
         return records.judges(self.connection, self.audit_id)
 
     @cached_property
+    def tasks(self) -> int:
+        """How many tasks the audit has."""
+        return count_tasks(self.connection, self.audit_id)
+
+    @cached_property
     def of_pairs(self) -> CountedPairs:
         steps = {one.judge_id: margin_step(one.low, one.high) for one in self.judges if one.form == "pairwise"}
         known = {judge: step for judge, step in steps.items() if step}
@@ -117,6 +124,21 @@ class AuditCounts:
     @cached_property
     def groups(self) -> Mapping[Group, GroupCounts]:
         return self.of_pairs.groups
+
+    @cached_property
+    def worse_failed(self) -> bool:
+        """Whether the worse side of every decidable pair is known to have failed."""
+        return records.worse_sides_failed(self.reduced)
+
+    @cached_property
+    def picked(self) -> Mapping[str | None, Picked]:
+        """Judge id → its decidable pairs that only labels of the chosen stream make so."""
+        return count_picked(self.reduced) if hold_picked(self.reduced, self.audit_id) else {}
+
+    @cached_property
+    def picked_pairs(self) -> int:
+        """How many such pairs there are, whoever judged them."""
+        return count_distinct(self.reduced) if self.picked else 0
 
     @cached_property
     def ability_buckets(self) -> Mapping[Group, GroupCounts]:
@@ -190,6 +212,12 @@ class AuditCounts:
     @cached_property
     def agents(self) -> Sequence[AgentEpisodes]:
         return episode_records.agent_episodes(self.connection, self.audit_id)
+
+    @cached_property
+    def picked_only(self) -> bool:
+        """Whether success is known of sides that a judge picked rather than of all, as a replay tells it."""
+        replayed = provenance_records.was_imported(self.connection, self.audit_id, "replay")
+        return replayed and any(one.success.n < one.episodes for one in self.agents)
 
     @cached_property
     def troubled(self) -> Sequence[AgentEpisodes]:

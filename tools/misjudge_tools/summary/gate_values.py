@@ -19,7 +19,9 @@ class GateResult(Value):
 
     `misselection` is of single calls, or with a `policy` of what that decides; `counted` says what its k and n count,
     over so many `tasks`; `interval` whether it holds for a number of pairs fixed beforehand, or at any time. `coverage`
-    is the share of the decidable `pairs` that is decided.
+    is the share of the decidable `pairs` that is decided; `picked_left_out` are decidable, too, but only by labels of
+    the chosen stream, which are no fair sample. `failed_known`: the worse side of every decidable pair is known to have
+    failed.
 
     `smallest_passing` is the least number of independent observations that passes, without any error. `pairs_needed`:
     about how many decidable pairs more it takes at this rate where the gate cannot tell; None where it can, or where no
@@ -41,6 +43,8 @@ class GateResult(Value):
     interval: IntervalKind
     tasks: Count
     pairs: Count
+    picked_left_out: Count = 0
+    failed_known: bool = True
     coverage: Share | None
     min_coverage: Share
     smallest_passing: Count

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from misjudge_tools.stats.paired import PairedDifference
 from misjudge_tools.stats.rates import Rate
+from misjudge_tools.summary.deciding.verdict_phrases import WORSE
 from misjudge_tools.summary.gate_values import GateResult
 
 
@@ -48,7 +49,8 @@ def _needed(result: GateResult) -> str:
 def _picked(result: GateResult) -> str:
     """Who was wrong how often."""
     at = f" of {result.at} pairs" if result.at else ""
-    return f"{_who(result)} picked the side that failed in {_counts(result.misselection, result.counted)}{at}"
+    worse = WORSE[result.failed_known].en
+    return f"{_who(result)} picked {worse} in {_counts(result.misselection, result.counted)}{at}"
 
 
 def _counts(rate: Rate, counted: str) -> str:

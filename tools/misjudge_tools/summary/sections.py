@@ -240,6 +240,25 @@ def trouble_warnings(episodes: Sequence[AgentEpisodes]) -> tuple[str, ...]:
     )
 
 
+PICKED_ONLY = (
+    "Success and satisfaction of a replay are those of the sides that were picked: the success of agents, and "
+    "satisfaction against success, are of picked sides and not of all. A file of the format pairs (export audit_pairs) "
+    "tells both sides."
+)
+
+
+PICKED = (
+    "{k} of the {n} decidable pairs of this audit are decidable only by labels of pairs that reviews chose for looking "
+    "suspicious: every rate that counts them is of a picked sample and not of all pairs. A gate leaves them out, and "
+    "the section corrected rests on the pairs that were drawn at random: label more of these (--only random)."
+)
+
+
+def picked_warnings(picked: int, decidable: int) -> tuple[str, ...]:
+    """That rates rest on pairs that were chosen for being informative, where they do."""
+    return (PICKED.format(k=picked, n=decidable),) if picked else ()
+
+
 def _broken(one: AgentEpisodes) -> str:
     said = f"Agent {one.agent} ended in an error in {one.ends['agent_error']} of {_episodes(one.episodes)}"
     return f"{said}: {one.own_trouble}" if one.own_trouble else f"{said}."

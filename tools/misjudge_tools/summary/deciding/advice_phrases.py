@@ -53,7 +53,7 @@ ADVICE: Mapping[Action, Phrase] = {
         "此类配对可继续使用该裁判；模型、提示词或任务变化时重新审计。",
     ),
 }
-WRONG = Phrase("It picked the side that failed in {wrong}.", "它选中了失败的一方：{wrong}。")
+WRONG = Phrase("It picked {worse} in {wrong}.", "它选中了{worse}：{wrong}。")
 CONSTANT = Phrase(
     "It named the side shown {place} in {k} of {n} answers.", "{n} 个回答中有 {k} 个选了{place}展示的一方。"
 )

@@ -64,10 +64,9 @@ def agreement_section(of: Judged) -> AgreementSection | NoData:
     say = _Reasons()
     rows, errors = (_first(of, couples) for couples in (told.labelled, told.decided))
     return AgreementSection(
-        labels_in_use=found.in_use,
         rows_left_out=len(told.labelled) - len(rows),
         errors_left_out=len(told.decided) - len(errors),
-        rows=say.none("rows", _rows(found, told, rows), _no_rows(found, told, only)),
+        rows=say.none("rows", _rows(told, rows), _no_rows(found, told, only)),
         alpha=say.none("alpha", _alphas(found, only, say), NO_PAIRS_IN_COMMON if only is None else ONCE),
         score_alpha=say.none("score_alpha", _score_alphas(found, only), NO_SCORES if only is None else ONCE),
         errors=say.none("errors", _errors(told, errors), _no_errors(found, told)),
@@ -82,10 +81,9 @@ def _parts(found: AgreementCounts, told: CouplesTold, first: Mapping[str, int]) 
     errors = told.decided[first["errors"] :] if "errors" in first else ()
     return AgreementSection(
         parts=said(first),
-        labels_in_use=found.in_use,
         rows_left_out=max(0, len(rows) - MOST_ROWS),
         errors_left_out=max(0, len(errors) - MOST_ROWS),
-        rows=_rows(found, told, rows[:MOST_ROWS]),
+        rows=_rows(told, rows[:MOST_ROWS]),
         alpha=(),
         score_alpha=(),
         errors=_errors(told, errors[:MOST_ROWS]),
@@ -162,17 +160,17 @@ def couples_told(of: Judged) -> CouplesTold:
     return CouplesTold(known.labelled_with(only), known.decided_with(only), known)
 
 
-def _rows(found: AgreementCounts, told: CouplesTold, among: Sequence[Couple]) -> tuple[LabelledAlike, ...]:
-    return tuple(_row(couple, told.known.cells(couple), found.in_use) for couple in among if told.known)
+def _rows(told: CouplesTold, among: Sequence[Couple]) -> tuple[LabelledAlike, ...]:
+    return tuple(_row(couple, told.known.cells(couple)) for couple in among if told.known)
 
 
-def _row(couple: Couple, cells: Moments, in_use: int) -> LabelledAlike:
+def _row(couple: Couple, cells: Moments) -> LabelledAlike:
     return LabelledAlike(
         first=couple.first.name,
         first_kind=couple.first.kind,
         second=couple.second.name,
         second_kind=couple.second.kind,
-        **dict(agreement(cells, SAID, max(2, in_use))),
+        **dict(agreement(cells, SAID)),
     )
 
 

@@ -53,13 +53,12 @@ class ScoreAlpha(Value):
 class AgreementSection(Value):
     """How far judges and people agree beyond chance, and whether judges err together.
 
-    `labels_in_use` were to choose from for AC1. `rows_left_out` and `errors_left_out` are couples beyond those told:
+    `rows_left_out` and `errors_left_out` are couples beyond those told:
     `agreement.rows.100` asks for the rows from that on. `parts` are those asked for, where not all were. Parts are None
     for the reason under `why`, by their names.
     """
 
     parts: tuple[str, ...] = ()
-    labels_in_use: Count
     rows_left_out: Count = 0
     errors_left_out: Count = 0
     rows: tuple[LabelledAlike, ...] | None

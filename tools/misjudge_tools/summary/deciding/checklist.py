@@ -112,7 +112,9 @@ def _decidable_by_gap(of: Judged) -> dict[str, int]:
 
 
 def _spot_checks(facts: ReleaseFacts, language: Language) -> ChecklistItem:
-    state: State = "no" if not facts.by_people else "yes" if facts.twice >= FEW else "partly"
+    state: State = (
+        "no" if not facts.pairs_by_people + facts.episodes_by_people else "yes" if facts.twice >= FEW else "partly"
+    )
     return _item("spot_checks", state, words.SAID["spot_checks"].say(language, **facts._asdict()), language)
 
 

@@ -29,8 +29,10 @@ SAID: Mapping[Point, Phrase] = {
         "按差距分组：{near} 个接近、{wide} 个差距大的可判定配对。",
     ),
     "spot_checks": Phrase(
-        "Spot checks by people: {by_people} pairs or episodes are labelled, {twice} pairs by two people or more.",
-        "人工抽查：{by_people} 个配对或会话有人工标注，其中 {twice} 个配对由两人以上标注。",
+        "Spot checks by people: {pairs_by_people} pairs are labelled, {twice} of them by two people or more; of "
+        "{episodes_by_people} sessions a person said whether the task was done.",
+        "人工抽查：{pairs_by_people} 个配对有人工标注，其中 {twice} 个由两人以上标注；{episodes_by_people} "
+        "个会话由人判断任务是否完成。",
     ),
     "versions": Phrase(
         "Versions: of {with_version} of {judges} judges the model and the prompt are known.",

@@ -58,8 +58,8 @@ class ConflictsSection(Value):
 
     `strict`: it picked the side that gold says is the worse one, of its picks on decidable pairs; these are the
     misselected pairs. `unsupported`: it picked a side that failed where the other failed too, or is not known, of its
-    picks on other pairs. `missed`: gold names a side and it named none, of decidable pairs. `satisfied_failed`: failed
-    episodes that satisfied it, of all that satisfied it. `more` is how to see the others.
+    picks on other pairs. `missed`: gold names a side and it named none, of the decidable pairs that were scored.
+    `satisfied_failed`: failed episodes that satisfied it, of all that satisfied it. `more` is how to see the others.
     """
 
     strict: PairConflicts | None = None

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from misjudge_storage.correction_counts import Corrections
-from misjudge_tools.stats.correction import corrected
+from misjudge_tools.stats.correction import TaskNumbers, corrected
 from misjudge_tools.stats.rates import NoData
 from misjudge_tools.summary.correction_reading import CorrectionCounts
 from misjudge_tools.summary.deciding.corrected_values import CorrectedRow, CorrectedSection, CorrectionBasis
@@ -14,7 +14,7 @@ from misjudge_tools.summary.judged import Judged
 
 ASSUMPTION = (
     "Nothing stored says how the labelled ones were chosen: they are taken as a random sample. If they were chosen for "
-    "being hard, disputed or of one kind, the corrected shares are wrong; compare raw_labelled with raw."
+    "being hard, disputed or of one kind, the corrected shares are wrong; compare raw_labelled with raw_unlabelled."
 )
 DRAWN = (
     "The labelled ones are those that reviews drew at random. Those chosen for being informative count as unlabelled."
@@ -104,5 +104,6 @@ def _part(estimand: Estimand, found: CorrectionCounts, words: _Words) -> _Part:
 
 
 def _row(estimand: Estimand, share: Corrections) -> CorrectedRow:
-    found = corrected(share.cells, share.negative_tasks, share.positive_tasks, share.labelled_tasks)
+    tasks = TaskNumbers(share.negative_tasks, share.positive_tasks, share.labelled_tasks, share.unlabelled_tasks)
+    found = corrected(share.cells, tasks)
     return CorrectedRow(estimand=estimand, agent=share.agent, other=share.other, **dict(found))

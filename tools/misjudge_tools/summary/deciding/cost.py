@@ -29,6 +29,7 @@ PER_RIGHT = "cost_per_correct_selection"
 LEFT_OUT: Mapping[str, Collection[str]] = {
     "judge_cost": {"judge"},
     "total_cost": get_args(Role),
+    "cost_per_task": get_args(Role),
     "cost_per_success": get_args(Role),
     "rollout_cost_per_success": {"agent", "user_sim"},
     PER_RIGHT: {"judge"},
@@ -56,6 +57,8 @@ def cost_section(of: Judged) -> CostSection | NoData:
         return NoData(why=f"No call was made: the cache held all {cached} replies.") if cached else NO_CALL
     stages = _stages(groups)
     total = known_sum(stage.cost for stage in stages)
+    tokens = known_sum(number for stage in stages for number in (stage.input_tokens, stage.output_tokens))
+    tasks = of.counts.tasks
     costs = _Costs(
         of, groups, {stage.stage: stage.cost for stage in stages}, total, [one.stage for one in stages if _unknown(one)]
     )
@@ -69,6 +72,10 @@ def cost_section(of: Judged) -> CostSection | NoData:
         judge_cost=costs.by_stage.get("judge"),
         total_cost=total,
         complete=not any(group.without_price for group in groups if not group.simulated),
+        tasks=tasks,
+        tokens=tokens,
+        tokens_per_task=None if tokens is None or not tasks else tokens / tasks,
+        cost_per_task=None if total is None or not tasks else total / tasks,
         judge_share=_known(why, "judge_share", _judge_share(costs)),
         succeeded=_succeeded(of),
         cost_per_success=_known(why, "cost_per_success", _per_success(costs, _all_known(costs))),

@@ -90,12 +90,13 @@ class Reconciliation(Value):
 class CostSection(Value):
     """USD by role; None where no call of the role has a price, never 0 for an unknown one.
 
-    `total_cost` sums what is known of all stages; `complete`: it leaves out no call of a model that replied.
-    `judge_share` is `judge_cost` / `total_cost`. `cost_per_success` is `total_cost`, `rollout_cost_per_success` what
-    agents and simulated users cost, for each of the `succeeded` trajectories. `cost_per_correct_selection` is what the
-    judge of pairs cost for each of the decidable pairs that it got `right`: all its calls on pairs count, also those on
-    pairs without gold. `at_least` names the costs that leave out calls without a price. `why` says why some of these
-    are None.
+    `total_cost` sums what is known of all stages; `complete`: it leaves out no call of a model that replied. `tokens`
+    sums those of all stages, in and out, as far as calls state them. `tokens_per_task` and `cost_per_task` are for each
+    of the `tasks` of the audit. `judge_share` is `judge_cost` / `total_cost`. `cost_per_success` is `total_cost`,
+    `rollout_cost_per_success` what agents and simulated users cost, for each of the `succeeded` trajectories.
+    `cost_per_correct_selection` is what the judge of pairs cost for each of the decidable pairs that it got `right`:
+    all its calls on pairs count, also those on pairs without gold. `at_least` names the costs that leave out calls
+    without a price. `why` says why some of these are None.
     """
 
     by_role: dict[str, float | None]
@@ -106,6 +107,10 @@ class CostSection(Value):
     judge_cost: float | None = None
     total_cost: float | None = None
     complete: bool = False
+    tasks: int | None = None
+    tokens: int | None = None
+    tokens_per_task: float | None = None
+    cost_per_task: float | None = None
     judge_share: float | None = None
     succeeded: int | None = None
     cost_per_success: float | None = None

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from misjudge_storage.picked_pairs import Picked
 from misjudge_storage.summary_values import GroupCounts
+from misjudge_tools.stats.associations import mean_of_shares
 from misjudge_tools.stats.gates import still_needed
 from misjudge_tools.stats.misselection import Misselection
 from misjudge_tools.stats.policies import LIMIT, Region
@@ -17,13 +19,15 @@ from misjudge_tools.summary.deciding.headline_values import HeadlineSection, Wor
 from misjudge_tools.summary.deciding.missing_arms import missing_arms
 from misjudge_tools.summary.deciding.policies import policies_section
 from misjudge_tools.summary.deciding.satisfaction_verdict import satisfaction_headline
-from misjudge_tools.summary.deciding.verdict import Findings, verdict
+from misjudge_tools.summary.deciding.verdict import CHANCE, MANY_FLIPS, Findings, verdict
 from misjudge_tools.summary.judged import Judged
 from misjudge_tools.summary.stopping_facts import misselection_of, stopping_of
 from misjudge_tools.summary.stopping_values import StoppingFacts
+from misjudge_tools.summary.values import ConsistencySection
 
 ONE_SIDED = 0.95
 """Share of the decidable pairs in which the same side is better, from which on a constant answer looks right."""
+NONE_PICKED = Picked(0, 0)
 ASYMMETRIC = 0.05
 """Adjusted p-value from which on replies are said to be missing more often in one arm."""
 
@@ -41,6 +45,8 @@ def headline_section(of: Judged) -> HeadlineSection | NoData:
         would_change=said.would_change,
         limit=found.limit,
         misselection=found.overall,
+        failed_known=found.failed_known,
+        picked=found.picked,
         near=found.near,
         wide=found.wide,
         gap=found.gap,
@@ -67,6 +73,7 @@ def findings(of: Judged, group: GroupCounts) -> Findings:
     wrong = misselection_of(of, group)
     steady = make.consistency_section(group)
     gap = _by_gap(of)
+    picked = of.counts.picked.get(of.paired.judge_id, NONE_PICKED) if of.paired else NONE_PICKED
     return Findings(
         overall=None if isinstance(wrong, NoData) else wrong,
         near=gap.near,
@@ -80,6 +87,11 @@ def findings(of: Judged, group: GroupCounts) -> Findings:
         still_needed=None if isinstance(wrong, NoData) else still_needed(wrong, group.decidable, LIMIT),
         undecided_pairs=worst_case(group),
         one_sided=None if group.measures["flips"].n else _one_sided(of),
+        failed_known=of.counts.worse_failed,
+        by_position=_by_position(of, steady),
+        decidable=group.decidable,
+        picked=picked.pairs,
+        picked_calls=picked.calls,
         limit=LIMIT,
     )
 
@@ -91,6 +103,22 @@ def _one_sided(of: Judged) -> str | None:
     if not decidable or ONE_SIDED * decidable > max(of_a, decidable - of_a):
         return None
     return "A" if 2 * of_a > decidable else "B"
+
+
+def _by_position(of: Judged, steady: ConsistencySection) -> bool:
+    """Whether the place of a side decides: more answers name one place than chance allows, or more verdicts turn with
+    the order than what the same question, asked again, accounts for.
+
+    With the most common verdict of a pair coming in a share s of its answers, two of them differ in 2(1 − s) at most.
+    """
+    first, flips = steady.intervals["letter_a_share"], steady.intervals["flip_rate"]
+    if first.low is not None and first.high is not None and not first.low <= CHANCE <= first.high:
+        return True
+    if of.paired is None or (flips.low or 0) <= MANY_FLIPS:
+        return False
+    repeats = of.counts.bias.picks[of.paired.judge_id].repeats
+    steadiness = mean_of_shares(repeats).low if repeats.clusters else None
+    return steadiness is not None and (flips.low or 0) > 2 * (1 - steadiness)
 
 
 def worst_case(group: GroupCounts) -> WorstCase | None:

@@ -45,7 +45,9 @@ class MissingArm(Value):
 class HeadlineSection(Value):
     """What the audit comes to. The first sentence of `verdict` says whether the judge may be used, `would_change` what
     would change that. `limit` is the share of misselected that a usable judge stays under; of a judge that judged no
-    pair, the share of failed among the sessions that satisfied it, which is `satisfied_failed`.
+    pair, the share of failed among the sessions that satisfied it, which is `satisfied_failed`. `failed_known`: the
+    worse side of every decidable pair is known to have failed. `picked`: pairs that are decidable only by labels of the
+    chosen stream.
 
     `ends` are pairs by how they ended. `stopping`: runs ended where enough was known, None where none might. `missing`
     holds the arms, `asymmetric` those whose replies are missing more often than others: what is left is then no fair
@@ -58,6 +60,8 @@ class HeadlineSection(Value):
     limit: Share
     misselection: Misselection | None
     satisfied_failed: Rate | None = None
+    failed_known: bool = True
+    picked: Count = 0
     near: Misselection | None = None
     wide: Misselection | None = None
     gap: str | None = None

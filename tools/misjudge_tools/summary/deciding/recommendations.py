@@ -21,12 +21,12 @@ from misjudge_tools.summary.deciding.phrases import (
     share,
 )
 from misjudge_tools.summary.deciding.recommendations_values import Action, Recommendation, RecommendationsSection
-from misjudge_tools.summary.deciding.verdict import Findings, grade_of, standing
+from misjudge_tools.summary.deciding.verdict import MANY_FLIPS, Findings, by_picked, grade_of, stands
+from misjudge_tools.summary.deciding.verdict_phrases import PICKED, WORSE
 from misjudge_tools.summary.judged import Judged
 from misjudge_tools.summary.kinship import shared_with_users
 from misjudge_tools.summary.probes import probes_of
 
-MANY_FLIPS = 0.1
 MANY_UNREAD = 0.05
 NOTHING_TO_GO_BY = NoData(why="Nothing of this judge is known from which a recommendation would follow.")
 
@@ -66,8 +66,9 @@ def _of_errors(found: Findings, language: Language) -> Iterator[Recommendation]:
         because = words.CONSTANT.say(language, place=place, k=found.constant.k, n=found.constant.n)
         yield _row("change_judge", because, language)
     elif grade == "do_not_use":
-        yield _row("change_judge", words.WRONG.say(language, wrong=wrong), language)
-    if found.near is not None and found.wide is not None and standing(found.near, found.limit) == "do_not_use":
+        worse = WORSE[found.failed_known].say(language)
+        yield _row("change_judge", words.WRONG.say(language, worse=worse, wrong=wrong), language)
+    if found.near is not None and found.wide is not None and stands(found, found.near) == "do_not_use":
         near, wide = share(found.near, ANSWERS, language), share(found.wide, ANSWERS, language)
         yield _row("lower_weight", words.NEAR_WIDE.say(language, near=near, wide=wide), language)
     if grade == "abstains":
@@ -76,7 +77,9 @@ def _of_errors(found: Findings, language: Language) -> Iterator[Recommendation]:
         yield _row("decide_the_rest", because, language)
     if grade == "one_sided":
         yield _row("more_pairs", words.ONE_SIDED.say(language, side=found.one_sided), language)
-    if grade == "undecided":
+    if grade == "undecided" and by_picked(found):
+        yield _row("label_pairs", PICKED.say(language, k=found.picked, n=found.decidable), language)
+    elif grade == "undecided":
         yield _row("more_pairs", words.OPEN.say(language, wrong=wrong, limit=limit), language)
     if grade == "usable":
         yield _row("keep", words.WITHIN.say(language, wrong=wrong, limit=limit), language)
@@ -84,7 +87,7 @@ def _of_errors(found: Findings, language: Language) -> Iterator[Recommendation]:
 
 def _of_satisfaction(of: Judged) -> Iterator[Recommendation]:
     judge, language = of.satisfied_by, of.counts.question.language
-    if judge is None:
+    if judge is None or of.counts.picked_only:
         return
     found = make.satisfaction_section(judge, of.counts.scores, of.counts.satisfaction)
     if isinstance(found, NoData) or found.ceiling is None:

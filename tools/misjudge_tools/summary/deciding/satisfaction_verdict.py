@@ -17,6 +17,10 @@ from misjudge_tools.summary.values import SatisfactionSection
 NO_THRESHOLD = NoData(
     why="From which score on this judge is satisfied is not known. Import its scores with --scale LOW-HIGH:THRESHOLD."
 )
+PICKED_ONLY = NoData(
+    why="Success is known of the sides that a judge picked, as a replay tells it, and not of all: whether satisfaction "
+    "may be taken for success does not follow from these."
+)
 NEVER_SATISFIED = NoData(why="This judge was satisfied with no session of known success, so nothing can be said of it.")
 
 
@@ -27,6 +31,8 @@ def satisfaction_headline(of: Judged) -> HeadlineSection | NoData:
     found = make.satisfaction_section(of.satisfied_by, of.counts.scores, of.counts.satisfaction)
     if isinstance(found, NoData):
         return found
+    if of.counts.picked_only:
+        return PICKED_ONLY
     failed = found.intervals.get("p_fail_given_satisfied")
     if failed is None or failed.rate is None or found.ceiling is None:
         return NO_THRESHOLD if found.threshold is None else NEVER_SATISFIED
