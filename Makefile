@@ -3,13 +3,17 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP_INSTALL = $(BIN)/python -m pip install -qq --disable-pip-version-check
-PYTEST = $(BIN)/python -m pytest
+PYTEST = $(BIN)/python -m pytest -n 2 --dist worksteal
 # --python-version: otherwise the lock would start at the version of whoever compiles it.
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-python-downloads \
 	--generate-hashes --no-header --no-annotate $(UPGRADE)
 REFUSE_PYTHON = $(error misjudge needs Python 3.11 or newer, which $(PYTHON) is not; name another: make PYTHON=python3.12 $(MAKECMDGOALS))
 LOCKS := requirements.lock requirements-dev.lock requirements-local.lock
 MARKED := slow or postgres or browser or localmodel
+COVERAGE := --cov --cov-report=term --cov-fail-under=95
+
+# Set, each of the many processes of the tests would compile the sources anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
@@ -28,18 +32,17 @@ demo: $(VENV)/.runtime $(VENV)/.local-judge
 	$(BIN)/misjudge demo
 
 test: $(VENV)/.dev
-	$(PYTEST) -n 2 -m "not ($(MARKED))" --cov --cov-report=term --cov-fail-under=95
+	$(PYTEST) -m "not ($(MARKED))" $(COVERAGE)
 
-# pytest exits with 5 when nothing carries one of the markers.
 test-all: $(VENV)/.dev $(VENV)/.local-judge
-	$(PYTEST) -n 2 -m "$(MARKED)" || [ $$? -eq 5 ]
-	@$(MAKE) --no-print-directory test
+	$(PYTEST) $(COVERAGE)
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy server tools storage tests benchmarks
-	$(BIN)/pyright --pythonpath $(BIN)/python
+	@echo "mypy and pyright, side by side"
+	@$(BIN)/mypy server tools storage tests benchmarks & mypy=$$!; \
+		$(BIN)/pyright --pythonpath $(BIN)/python; pyright=$$?; wait $$mypy && exit $$pyright
 	$(BIN)/lint-imports --no-logo
 	@$(MAKE) --no-print-directory lock-check
 
@@ -63,7 +66,7 @@ wheel-check: $(VENV)/.dev
 	rm -rf $(VENV)/wheel $(VENV)/fresh
 	$(BIN)/python -m pip wheel -qq --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir $(VENV)/wheel .
 	$(PYTHON) -m venv $(VENV)/fresh
-	$(VENV)/fresh/bin/python -m pip install -qq --disable-pip-version-check $(VENV)/wheel/*.whl
+	$(VENV)/fresh/bin/python -m pip install -qq --disable-pip-version-check --no-compile $(VENV)/wheel/*.whl
 	$(VENV)/fresh/bin/python tests/hostile_start.py $(VENV)/fresh/bin/misjudge serve
 
 $(VENV)/.created:

@@ -1,6 +1,6 @@
 """New stores as copies of one: making a schema anew for each of some thousand tests would take minutes.
 
-What a test of the tools or the server finds is the same; those of the storage make every store by its migrations.
+What a test finds is the same; those of migrating, upgrading and opening make their stores without this.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from misjudge_storage.upgrading import upgrade
 
 
 @cache
-def _template() -> bytes:
+def template() -> bytes:
     """The file of a store that was just made."""
     with TemporaryDirectory(prefix="misjudge-template-") as folder:
         path = Path(folder) / "misjudge.db"
@@ -31,5 +31,5 @@ def copied(engine: Engine, location: str, migrations: tuple[Migration, ...]) -> 
     if engine.dialect.name == "sqlite" and engine.url.database and not engine.url.query:
         path = Path(engine.url.database)
         if not path.exists() and path.parent.is_dir():
-            path.write_bytes(_template())
+            path.write_bytes(template())
     upgrade(engine, location, migrations)
