@@ -1,0 +1,1 @@
+"""The coding agents that start the server: where their files are, and how they start it."""

@@ -1,0 +1,1 @@
+"""`misjudge setup`: our entry in the files of the coding agents, merged into what stands there, and taken out again."""

@@ -1,0 +1,68 @@
+"""What CC Switch imports: our server, and the gateway as a provider with the key left for its own field. Pure."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from misjudge_server.clients.server_entry import SERVER_NAME
+from misjudge_server.setup.changes import Setting
+from misjudge_server.setup.codex import codex_entry
+from misjudge_server.setup.gateway import PROVIDER, Gateway
+from misjudge_server.setup.plans import Asked
+from misjudge_server.setup.toml_text import with_settings
+
+
+def import_json(server: Mapping[str, Any], gateway: Gateway | None) -> dict[str, Any]:
+    """`mcp`: for its page of MCP servers; `claude` and `codex`: for the JSON field of a new provider of that app."""
+    document: dict[str, Any] = {"mcp": {SERVER_NAME: dict(server)}}
+    return document if gateway is None else {**document, **_providers(gateway)}
+
+
+def server_entry(asked: Asked) -> dict[str, Any]:
+    """The server for Claude Code and Codex alike. CC Switch hands on to Codex what Claude Code does not know, and
+    fills in no `${NAME}`: the variables are named, with no value.
+    """
+    codex = codex_entry(asked.command, asked.variables, ())
+    return {"type": "stdio", **{name: value for name, value in codex.items() if name != "tools"}}
+
+
+def server_link(server: Mapping[str, Any]) -> str:
+    """A link by which CC Switch imports the server for Claude Code and Codex; it holds no key."""
+    config = json.dumps({"mcpServers": {SERVER_NAME: dict(server)}}).encode()
+    asked = {"resource": "mcp", "apps": "claude,codex", "config": base64.b64encode(config).decode()}
+    return f"ccswitch://v1/import?{urlencode(asked, quote_via=quote)}"
+
+
+def _providers(gateway: Gateway) -> dict[str, Any]:
+    config = with_settings(
+        "",
+        [
+            Setting(("model_provider",), PROVIDER),
+            Setting(("model",), gateway.model),
+            Setting(
+                ("model_providers", PROVIDER),
+                {
+                    "name": "TaoToken",
+                    "base_url": gateway.base_url,
+                    "wire_api": "responses",
+                    "requires_openai_auth": True,
+                },
+            ),
+        ],
+        "the provider",
+    )
+    return {
+        "claude": {
+            "env": {
+                "ANTHROPIC_AUTH_TOKEN": "",
+                "ANTHROPIC_BASE_URL": gateway.root,
+                "ANTHROPIC_MODEL": gateway.model,
+                "ANTHROPIC_SMALL_FAST_MODEL": gateway.small_model,
+            }
+        },
+        "codex": {"auth": {"OPENAI_API_KEY": ""}, "config": config},
+    }
