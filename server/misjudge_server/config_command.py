@@ -91,7 +91,7 @@ def config_report(settings: Settings) -> ConfigReport:
         agents={name: _agent(agent) for name, agent in settings.episodes.agents.items()},
         allowed=_allowed(settings.episodes.allowed),
         leftovers=models.leftovers,
-        warnings=(*_warnings(models), *_prompt_warnings(models)),
+        warnings=(*shared_models(models), *_prompt_warnings(models)),
     )
 
 
@@ -168,7 +168,8 @@ def _prompt_warnings(models: ModelSettings) -> Iterator[str]:
             yield f"profile {name}: {warning}"
 
 
-def _warnings(models: ModelSettings) -> Iterator[str]:
+def shared_models(models: ModelSettings) -> Iterator[str]:
+    """What is wrong where judge and simulated user are one model, or of one family."""
     judge, user = models.role("judge"), models.role("user_sim")
     if judge.model is None or user.model is None or judge.endpoint.simulated or user.endpoint.simulated:
         return

@@ -43,7 +43,7 @@ class Settings(Value):
 
 def load_settings() -> Settings:
     """The settings in force. Raises InvalidInput, naming the variable or the key of the file, never a value."""
-    variables = Variables(dict(os.environ), _read_dotenv())
+    variables = Variables(dict(os.environ), read_dotenv())
     _refuse_of_dotenv(variables)
     config = _read_config(variables.environment)
     store, roots = variables.find(STORE_VARIABLE), variables.find(ROOTS_VARIABLE)
@@ -56,7 +56,8 @@ def load_settings() -> Settings:
     )
 
 
-def _read_dotenv() -> dict[str, str]:
+def read_dotenv() -> dict[str, str]:
+    """What `.env` of the working directory sets. Raises InvalidInput."""
     path = Path(DOTENV)
     # A virtual environment or a pipe of a password manager may have this name too.
     if not path.is_file():

@@ -35,7 +35,7 @@ class RolePing(Value):
 
     `reply_format` is the form of JSON that it takes (json_schema, json_object, none), `obeyed` whether its reply fits
     the schema; of a simulated gateway, which writes judgements and nothing else, they are `simulated` and None.
-    `left_out` are parameters that it refuses. `problem` says why there is no answer.
+    `left_out` are parameters that it refuses. `problem` says why there is no answer, `error` which kind of error it is.
     """
 
     roles: tuple[RoleName, ...]
@@ -44,6 +44,7 @@ class RolePing(Value):
     simulated: bool = False
     ok: bool
     problem: str | None = None
+    error: str | None = None
     latency_ms: float | None = None
     attempts: int = 0
     input_tokens: int | None = None
@@ -97,10 +98,11 @@ async def _ping(roles: tuple[RoleName, ...], models: ModelSettings, gateways: Ga
     try:
         gateway = gateways.at(endpoint)
     except MisjudgeError as error:
-        return silent.model_copy(update={"problem": str(error)})
+        return silent.model_copy(update={"problem": str(error), "error": type(error).__name__})
     plain = await gateway.ask(_call(profile, roles[0], "Reply with the word OK.", None))
     if plain.error is not None:
-        return silent.model_copy(update={"problem": str(plain.error), "attempts": len(plain.attempts)})
+        failed = {"problem": str(plain.error), "error": type(plain.error).__name__, "attempts": len(plain.attempts)}
+        return silent.model_copy(update=failed)
     asked = await gateway.ask(_call(profile, roles[0], 'Reply with the JSON object {"ok": true}.', SCHEMA))
     findings = await asyncio.to_thread(_findings, profile, plain, asked)
     return silent.model_copy(update={"ok": True, "latency_ms": plain.attempts[-1].latency_ms, **findings})

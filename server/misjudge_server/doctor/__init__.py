@@ -1,0 +1,1 @@
+"""`misjudge doctor`: what is wrong with keys, addresses, models and the clients' settings. Reads, never changes."""
