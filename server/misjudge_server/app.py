@@ -1,16 +1,15 @@
-"""The MCP server: the SDK's low-level Server over one table of tools.
+"""The MCP server: the SDK's low-level Server over one table of tools, the prompts, and what is stored as resources.
 
-Listing the tools needs their request models only. An operation, the store and the gateway are imported by
-the first call that needs them, so that a client which drops slow servers gets its answer in time.
+Listing needs the request models only. An operation, the store and the gateway are imported by the first call that needs
+them, so that a client which drops slow servers gets its answer in time.
 """
 
 from __future__ import annotations
 
-import asyncio
 import difflib
 import json
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
@@ -22,99 +21,71 @@ from mcp.types import (
     CallToolRequestParams,
     CallToolResult,
     ClientCapabilities,
+    CompleteRequestParams,
+    CompleteResult,
     ElicitationCapability,
+    GetPromptRequestParams,
+    GetPromptResult,
+    ListPromptsResult,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
     ListToolsResult,
     PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
     TextContent,
-    Tool,
-    ToolAnnotations,
 )
 from pydantic import BaseModel, ValidationError
 
 from misjudge_server import VERSION
 from misjudge_server.complaints import complaint
-from misjudge_server.fitting import fit, rounded
+from misjudge_server.completion import completed
+from misjudge_server.fitting import as_sent
+from misjudge_server.lazy_deps import LazyDeps
+from misjudge_server.listing import tool_of
 from misjudge_server.logs import log_failure
+from misjudge_server.prompts import given_prompt, listed_prompts
+from misjudge_server.refusals import internal, refusing, shortened
+from misjudge_server.resources import listed_resources, listed_templates, read_resource
 from misjudge_server.tool_table import INSTRUCTIONS, TOOLS, ToolEntry
 from misjudge_storage.errors import MisjudgeError
-from misjudge_tools.deps import AskPerson, Deps, Listener
+from misjudge_tools.deps import AskPerson, Listener
 from misjudge_tools.results import RunReport
 
+__all__ = ["LazyDeps", "answer", "build_app"]
+
 log = logging.getLogger(__name__)
-_UNSAID = {
-    *("title", "pattern", "minLength", "maxLength", "minItems", "maxItems"),
-    *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
-}
-_PLAIN = frozenset(
-    {
-        *("wait_s", "max_calls", "request_key", "dry_run", "language", "repeats", "pair_ids", "by"),
-        *("agent_a", "agent_b", "trajectory_b", "response_b", "gold_rules", "success_source"),
-        *("fields", "cursor", "max_bytes", "success_b", "force"),
-    }
-)
-"""Arguments that the instructions, the tool's description, their names or those beside them explain."""
-_FURTHER_LIMITS = frozenset({"max_tokens", "max_usd_per_task", "deadline_s"})
-_OF_VERDICTS = _FURTHER_LIMITS | {"truncate", "reuse", "margin"}
-UNLISTED: Mapping[str, frozenset[str]] = {
-    "judge": _OF_VERDICTS,
-    "run_pair": _OF_VERDICTS
-    | {"hard_constraints", "success_criteria", "category", "trial", "success_source"}
-    | {"seed", "signals"},
-    "probe_judge": _FURTHER_LIMITS,
-    "score_rubrics": _FURTHER_LIMITS | {"batch", "official"},
-    "runs": _FURTHER_LIMITS,
-    "import_records": frozenset({"reward_col", "order_col", "gate_col"}),
-    "export_records": frozenset({"test_share", "seed", "allow_eval_tasks"}),
-    "write_report": frozenset({"formats", "panel", "since", "by", "bill"}),
-}
-"""Arguments that a tool takes but does not list, since few need them and every client would read them: docs/clients.md
-has them.
-"""
-_TRANSCRIPT = [{"type": "string"}, {"items": {"type": "object"}, "type": "array"}]
-"""Text or messages: the arguments are described so, or stand beside one that is."""
-AS_STORED = frozenset({"read_record", "import_records"})
-"""Tools that show what people gave, and not what was worked out: their numbers stay whole."""
-LONGEST_MESSAGE = 2_000
-"""Characters of an error; it may list all labels of an audit, or repeat a name that was given."""
-
-
-class LazyDeps:
-    """The dependencies of the operations, built by the first call. `given` ones are the caller's to close."""
-
-    def __init__(self, given: Deps | None = None) -> None:
-        self._given = given
-        self._built: Deps | None = None
-        self._lock = asyncio.Lock()
-
-    async def get(self) -> Deps:
-        """Raises StoreError or InvalidInput; the next call tries again."""
-        if self._given is not None:
-            return self._given
-        async with self._lock:
-            if self._built is None:
-                from misjudge_server.deps import build_deps
-                from misjudge_server.settings import load_settings
-
-                self._built = await asyncio.to_thread(lambda: build_deps(load_settings(), confined=True))
-            return self._built
-
-    async def close(self) -> None:
-        """Drain and close what was built here."""
-        if self._built is not None:
-            from misjudge_server.deps import close_deps
-
-            await close_deps(self._built)
+_Context = ServerRequestContext[Any, Any]
+_Page = PaginatedRequestParams | None
 
 
 def build_app(deps: LazyDeps) -> Server[Any]:
     """The server over these dependencies; both protocol eras are the SDK's."""
 
-    async def list_tools(_: Any, __: PaginatedRequestParams | None) -> ListToolsResult:
+    async def list_tools(_: _Context, __: _Page) -> ListToolsResult:
         return ListToolsResult(tools=[tool_of(name, entry) for name, entry in TOOLS.items()])
 
-    async def call_tool(context: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> CallToolResult:
+    async def call_tool(context: _Context, params: CallToolRequestParams) -> CallToolResult:
         asking = _person_of(context)
         return await answer(deps, params.name, params.arguments or {}, _progress_of(context), asking)
+
+    async def list_prompts(_: _Context, __: _Page) -> ListPromptsResult:
+        return ListPromptsResult(prompts=listed_prompts())
+
+    async def get_prompt(_: _Context, params: GetPromptRequestParams) -> GetPromptResult:
+        return given_prompt(params.name, params.arguments or {})
+
+    async def list_resources(_: _Context, params: _Page) -> ListResourcesResult:
+        return await refusing("resources/list", listed_resources(deps, params.cursor if params else None))
+
+    async def list_templates(_: _Context, __: _Page) -> ListResourceTemplatesResult:
+        return ListResourceTemplatesResult(resource_templates=listed_templates())
+
+    async def read(_: _Context, params: ReadResourceRequestParams) -> ReadResourceResult:
+        return await refusing("resources/read", read_resource(deps, params.uri))
+
+    async def complete(_: _Context, params: CompleteRequestParams) -> CompleteResult:
+        return CompleteResult(completion=await refusing("completion/complete", completed(deps, params)))
 
     return Server(
         "misjudge",
@@ -123,6 +94,12 @@ def build_app(deps: LazyDeps) -> Server[Any]:
         instructions=INSTRUCTIONS,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
+        on_list_prompts=list_prompts,
+        on_get_prompt=get_prompt,
+        on_list_resources=list_resources,
+        on_list_resource_templates=list_templates,
+        on_read_resource=read,
+        on_completion=complete,
     )
 
 
@@ -157,75 +134,6 @@ def _person_of(context: ServerRequestContext[Any, Any]) -> AskPerson | None:
     return ask
 
 
-def tool_of(name: str, entry: ToolEntry) -> Tool:
-    """A tool as `tools/list` sends it: the flat schema of its request, no output schema, and no title but its name."""
-    return Tool(
-        name=name,
-        description=entry.description,
-        input_schema=schema_of(entry.request, UNLISTED.get(name, ())),
-        annotations=_annotations(entry),
-    )
-
-
-def _annotations(entry: ToolEntry) -> ToolAnnotations:
-    """The hints that differ from what the protocol takes for granted, and which world it reaches: a tool neither only
-    reads nor is idempotent unless it says so, and what only reads is both idempotent and destroys nothing.
-    """
-    if entry.reads_only:
-        return ToolAnnotations(read_only_hint=True, open_world_hint=entry.asks_models)
-    return ToolAnnotations(
-        destructive_hint=entry.destroys,
-        idempotent_hint=True if entry.idempotent else None,
-        open_world_hint=entry.asks_models,
-    )
-
-
-def schema_of(request: type[BaseModel], unlisted: Collection[str] = ()) -> dict[str, Any]:
-    """The JSON schema of a request, without what only eats the size budget: titles, defaults that go without saying,
-    types that the values show, bounds that nobody meets by chance, since a call that does is told in a sentence, and
-    the `unlisted` arguments.
-    """
-    schema = request.model_json_schema()
-    schema.pop("description", None)
-    _slim(schema)
-    for name in unlisted:
-        del schema["properties"][name]
-    for name in _PLAIN & schema["properties"].keys():
-        for said in ("description", "default"):
-            schema["properties"][name].pop(said, None)
-    return schema
-
-
-def _slim(node: Any) -> None:
-    if isinstance(node, list):
-        for item in node:
-            _slim(item)
-    elif isinstance(node, dict):
-        for value in node.values():
-            _slim(value)
-        for name in _UNSAID & node.keys():
-            if not isinstance(node[name], dict):  # a field may bear such a name
-                del node[name]
-        if isinstance(node.get("items"), dict):  # the list says it
-            node["items"].pop("description", None)
-        if isinstance(node.get("additionalProperties"), bool):  # an argument that nobody knows is told in a sentence
-            del node["additionalProperties"]
-        if "enum" in node or "const" in node:
-            node.pop("type", None)
-        _slim_default(node)
-
-
-def _slim_default(node: dict[str, Any]) -> None:
-    if node.get("anyOf") == _TRANSCRIPT:
-        del node["anyOf"]
-    if node.get("default", "") is None:
-        node["anyOf"] = [option for option in node.get("anyOf", []) if option.get("type") != "null"]
-        if len(node["anyOf"]) == 1:
-            node.update(node.pop("anyOf")[0])
-    if "default" in node and node["default"] in (None, False, "", []):
-        del node["default"]
-
-
 async def answer(
     deps: LazyDeps,
     name: str,
@@ -244,17 +152,24 @@ async def answer(
     except ValidationError as error:
         return _failed(complaint(error, entry.request))
     try:
-        operation = getattr(import_module(entry.module), entry.function)
-        result: BaseModel = await operation(
-            request, replace(await deps.get(), progress=progress, ask_person=ask_person)
-        )
+        result = await _carried_out(entry, request, deps, progress, ask_person)
     except MisjudgeError as error:
         return _failed(str(error))
     except Exception as error:
         log_failure(log, f"tool {name}", error)
-        return _failed(f"Internal error in {name} ({type(error).__name__}). The server's log on stderr says more.")
-    structured = result.model_dump(mode="json", by_alias=True)
-    return _succeeded(fit(name, structured if name in AS_STORED else rounded(structured)))
+        return _failed(internal(name, error))
+    return _succeeded(as_sent(name, result.model_dump(mode="json", by_alias=True)))
+
+
+async def _carried_out(
+    entry: ToolEntry, request: BaseModel, deps: LazyDeps, progress: Listener | None, ask_person: AskPerson | None
+) -> BaseModel:
+    operation = getattr(import_module(entry.module), entry.function)
+    if entry.stands_alone:
+        result: BaseModel = await operation(request)
+    else:
+        result = await operation(request, replace(await deps.get(), progress=progress, ask_person=ask_person))
+    return result
 
 
 def _succeeded(structured: dict[str, Any]) -> CallToolResult:
@@ -264,6 +179,4 @@ def _succeeded(structured: dict[str, Any]) -> CallToolResult:
 
 
 def _failed(message: str) -> CallToolResult:
-    if len(message) > LONGEST_MESSAGE:
-        message = message[:LONGEST_MESSAGE] + " …"
-    return CallToolResult(content=[TextContent(type="text", text=message)], is_error=True)
+    return CallToolResult(content=[TextContent(type="text", text=shortened(message))], is_error=True)

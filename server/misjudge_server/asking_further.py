@@ -17,6 +17,10 @@ ASK_FURTHER = {
     "import_records": "read_record of misjudge://audits/NAME for every import",
     "read_record": "read_record with fields=[…] or cursor",
     "runs": "runs with run=ID for one of them",
+    "check_setup": "mend these, then call check_setup again for the rest",
+    "write_report": "read_record of misjudge://reports lists the files",
+    "export_records": "the folder holds the files that are not named here",
+    "review": "review again with cursor=next_cursor",
 }
 """What to call for rows that have no call of their own."""
 IN_ROWS = "read_record of misjudge://audits/NAME/matchings and of …/rulings, rule by rule"

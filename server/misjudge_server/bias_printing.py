@@ -43,7 +43,7 @@ ENDS = {
 AMONG = {
     "strict": "picks on decidable pairs",
     "unsupported": "picks on other pairs",
-    "missed": "decidable pairs",
+    "missed": "scored decidable pairs",
     "satisfied_failed": "satisfying episodes",
 }
 FACTS = ("task", "A", "B", "judge, gold", "margin, gap")

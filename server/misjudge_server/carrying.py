@@ -8,7 +8,7 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import Any, NoReturn, TypeVar
+from typing import Any, Final, NoReturn, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -24,6 +24,13 @@ from misjudge_tools.rubrics.arguments import asks_judge
 R = TypeVar("R")
 Q = TypeVar("Q", bound=BaseModel)
 SCHEMA = 1
+OPTIONS: Final = {
+    "formats": "--format",
+    "matchers": "--matcher",
+    "rubrics": "--rubric",
+    "writers": "--writer",
+}
+"""Arguments of requests whose options are called otherwise, since they are repeated."""
 TO_THE_END_S = 10.0**8
 """At the command line a run is waited for, however long it takes."""
 
@@ -33,7 +40,7 @@ def request_of(model: type[Q], **given: Any) -> Q:
     try:
         return model.model_validate({name: value for name, value in given.items() if value is not None})
     except ValidationError as error:
-        raise InvalidInput(complaint(error, model)) from None
+        raise InvalidInput(complaint(error, model, OPTIONS)) from None
 
 
 def carry_out(work: Callable[[Deps], Awaitable[R]]) -> R:

@@ -11,7 +11,18 @@ from typing import Annotated, get_args
 
 import typer
 
-from misjudge_server import VERSION, cli_files, cli_gate, cli_label, cli_live, cli_probe, cli_rubrics, cli_suite
+from misjudge_server import (
+    VERSION,
+    cli_doctor,
+    cli_files,
+    cli_gate,
+    cli_label,
+    cli_live,
+    cli_probe,
+    cli_rubrics,
+    cli_setup,
+    cli_suite,
+)
 from misjudge_server.carrying import TO_THE_END_S, announce_judges, carry_out, fail_unless_done, request_of, show
 from misjudge_server.cli_options import (
     AsJson,
@@ -37,9 +48,10 @@ from misjudge_server.cli_options import (
 from misjudge_server.logs import log_failure, set_up_logging
 from misjudge_server.progress import with_progress
 from misjudge_server.terminal import plain
-from misjudge_storage.errors import MisjudgeError, RunStopped
+from misjudge_storage.errors import InvalidInput, MisjudgeError, RunStopped
 from misjudge_tools import requests
 from misjudge_tools.deps import Deps
+from misjudge_tools.interchange.table_mapping import PAIR_ROLES, RESPONSE_ROLES
 from misjudge_tools.results import JudgeResult
 from misjudge_tools.summary.words import in_language
 
@@ -48,6 +60,10 @@ NO = 1
 NO_ANSWER = 2
 """As of wrong usage, and never 1: an error must not look like a judge that was measured and failed."""
 FORMATS: tuple[str, ...] = get_args(requests.Format)
+ROLES = (
+    f"Roles: {', '.join(PAIR_ROLES)}; with --per-response {', '.join(RESPONSE_ROLES)}. Several columns (a+b) may be "
+    "winner, gold or score."
+)
 WHOLE_BYTES = 10**9
 
 app = typer.Typer(
@@ -67,6 +83,8 @@ app.command("gate")(cli_gate.gate)
 app.command("label")(cli_label.label)
 app.command("report")(cli_files.report)
 app.command("export")(cli_files.export)
+app.command("setup")(cli_setup.setup)
+app.command("doctor")(cli_doctor.doctor)
 
 
 def run() -> None:
@@ -105,8 +123,12 @@ def import_(
     format: Annotated[str, typer.Argument(help="One of: " + ", ".join(FORMATS) + ".")],
     paths: Annotated[list[str], typer.Argument(help="Files; a folder for llmbar.")],
     audit: AuditOption,
-    map: Annotated[list[str] | None, typer.Option(help="table: role=column, as prompt=q,winner=gpt+llama.")] = None,
-    values: Annotated[list[str] | None, typer.Option(help="table: meaning of cells, as 1=A,2=B,0=tie.")] = None,
+    map: Annotated[
+        list[str] | None, typer.Option(help=f"table: role=column, as prompt=q,winner=gpt+llama. {ROLES}")
+    ] = None,
+    values: Annotated[
+        list[str] | None, typer.Option(help="table: meaning of cells, as 1=A,2=B,0=tie,err=none or order:yes=BA,no=AB.")
+    ] = None,
     per_response: Annotated[bool, typer.Option("--per-response", help="table: one row a response.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="table: only show what is read.")] = False,
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Import the good records only.")] = False,
@@ -128,7 +150,10 @@ def import_(
         skip_bad=skip_bad, agent=agent, gap_source=gap_source, scale=scale, score_range=score_range,
         reward_col=reward_col, order_col=order_col, gate_col=gate_col,
     )  # fmt: skip
-    show(carry_out(lambda deps: import_records(request, deps)), as_json)
+    result = carry_out(lambda deps: import_records(request, deps))
+    show(result, as_json)
+    if result.refused is not None:
+        raise InvalidInput(result.refused)
 
 
 @app.command()

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, get_args
 
 import typer
 
 from misjudge_server.carrying import carry_out, request_of, show
 from misjudge_server.cli_options import AsJson, LabelOption, PanelLabels
 from misjudge_tools import file_requests
+from misjudge_tools.file_requests import ReportFormat
 
 Audit = Annotated[str, typer.Argument(help="Name of the audit.")]
+Formats = Annotated[
+    list[str] | None,
+    typer.Option("--format", help=f"Of a folder: {', '.join(get_args(ReportFormat))}; repeat it. Default: all."),
+]
 Force = Annotated[bool, typer.Option(help="Replace what stands there.")]
 
 
 def report(
     audit: Audit,
     out: Annotated[str, typer.Option(help="A new folder, or one .html, .md, .csv or .json file.")] = "misjudge-report",
-    formats: Annotated[
-        list[str] | None, typer.Option("--format", help="What a folder holds; repeat it. Default: all.")
-    ] = None,
+    formats: Formats = None,
     judge: LabelOption = None,
     panel: PanelLabels = None,
     baseline: Annotated[str | None, typer.Option(help="An earlier audit to compare with.")] = None,

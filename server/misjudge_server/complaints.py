@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -13,12 +16,12 @@ FIRST = {"extra_forbidden": 0, "missing": 2}
 REWORDED = {"string_pattern_mismatch": "it holds a character that is not allowed, or begins or ends with one"}
 
 
-def complaint(error: ValidationError, request: type[BaseModel]) -> str:
-    """One sentence for each of the first problems."""
-    problems = error.errors(include_url=False, include_context=True, include_input=False)
+def complaint(error: ValidationError, request: type[BaseModel], spelt: Mapping[str, str] = MappingProxyType({})) -> str:
+    """One sentence for each of the first problems. `spelt`: how arguments are called where they were given."""
+    problems = error.errors(include_url=False, include_context=True)
     seen: dict[str, None] = {}
     for problem in sorted(problems, key=_rank):
-        seen.setdefault(_sentence(problem, request))
+        seen.setdefault(_sentence(problem, request, spelt))
     more = f" And {len(seen) - MOST} more." if len(seen) > MOST else ""
     return " ".join(list(seen)[:MOST]) + more
 
@@ -27,7 +30,7 @@ def _rank(problem: Any) -> int:
     return FIRST.get(problem["type"], 1) if len(problem["loc"]) == 1 else 1
 
 
-def _sentence(problem: Any, request: type[BaseModel], within: str = "") -> str:
+def _sentence(problem: Any, request: type[BaseModel], spelt: Mapping[str, str], within: str = "") -> str:
     """What is wrong with an argument, or with a member of the one named `within`, as `stop.`."""
     names = [str(part) for part in problem["loc"]]
     said = REWORDED.get(problem["type"]) or problem["msg"].removeprefix("Value error, ").rstrip(".")
@@ -36,8 +39,8 @@ def _sentence(problem: Any, request: type[BaseModel], within: str = "") -> str:
     first, *others = names
     inner = _members(request, first)
     if inner is not None and others:
-        return _sentence({**problem, "loc": others}, inner, f"{first}.")
-    name = f"{within}{first}"
+        return _sentence({**problem, "loc": others}, inner, {}, f"{first}.")
+    name = spelt.get(first, f"{within}{first}")
     if problem["type"] == "extra_forbidden" and not others:
         near = difflib.get_close_matches(first, request.model_fields, n=1)
         hint = f" Did you mean {within + near[0]!r}?" if near else ""
@@ -47,7 +50,16 @@ def _sentence(problem: Any, request: type[BaseModel], within: str = "") -> str:
     meaning = _meaning(first, request)
     if problem["type"] == "missing" and not others:
         return f"Argument {name!r} is missing.{meaning}"
-    return f"Argument {name!r} cannot be used: {said}.{meaning}"
+    return f"Argument {name!r} cannot be used: {said}.{_nearest(problem)}{meaning}"
+
+
+def _nearest(problem: Any) -> str:
+    """Of the values that are allowed the one that the given one is probably meant to be."""
+    given = problem["input"]
+    if problem["type"] != "literal_error" or not isinstance(given, str):
+        return ""
+    near = difflib.get_close_matches(given.casefold(), re.findall("'([^']+)'", problem["ctx"]["expected"]), n=1)
+    return f" Did you mean {near[0]!r}?" if near else ""
 
 
 def _members(request: type[BaseModel], name: str) -> type[BaseModel] | None:

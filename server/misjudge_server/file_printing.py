@@ -44,6 +44,7 @@ def export_lines(result: ExportResult) -> Iterator[Text]:
     for kept in result.kept:
         yield Text(f"{kept.ability}: {kept.after:,} of {kept.before:,} pairs kept by the filter")
     for one in result.judge_only:
-        yield Text(f"By {one.judge} alone, the wrong side would be chosen in {estimate(one.mislabelled)} of its pairs")
+        wrong = estimate(one.mislabelled)
+        yield Text(f"By {one.judge} alone, the wrong side would be chosen in {wrong} of the decidable pairs it decides")
     for note in (*result.notes, *([result.next] if result.next else [])):
         yield Text(note, "dim")

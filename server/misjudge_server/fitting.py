@@ -29,6 +29,9 @@ SECTIONS_FIRST_OUT = (
 )
 """Sections of a summary that go whole before a row of the others does, the first one first; the verdict never does."""
 SUMMARY = "summarize_audit"
+RECORD = "read_record"
+AS_STORED = frozenset({RECORD, "import_records"})
+"""Tools that show what people gave, and not what was worked out: their numbers stay whole."""
 ROOM = 700
 """Bytes for saying what was left out."""
 DIGITS = 6
@@ -41,6 +44,19 @@ def rounded(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: rounded(member) for name, member in value.items()}
     return [rounded(member) for member in value] if isinstance(value, list) else value
+
+
+def as_sent(tool: str, result: dict[str, Any], limit: int = LIMIT) -> dict[str, Any]:
+    """The result of a tool as its caller gets it: rounded where it was worked out, and cut to `limit` bytes."""
+    if tool == RECORD and is_summary(result):
+        around = size_of({**result, "record": {}})
+        return {**result, "record": as_sent(SUMMARY, result["record"], limit - around)}
+    return fit(tool, result if tool in AS_STORED else rounded(result), limit)
+
+
+def is_summary(page: dict[str, Any]) -> bool:
+    """Whether a record is the summary of an audit, and no stored thing."""
+    return str(page["uri"]).endswith("/summary") and {"schema", "audit"} <= page["record"].keys()
 
 
 class _Rows(NamedTuple):

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from misjudge_server.console import console, estimate, is_anytime, of_decided, percent, short
 from misjudge_server.deciding_printing import DETAILS, is_whole, print_deciding, print_verdicts
-from misjudge_server.import_printing import print_previews
+from misjudge_server.import_printing import print_import
 from misjudge_server.panel_printing import panel_tables
 from misjudge_server.probe_printing import print_all_probes
 from misjudge_server.rubric_printing import print_rubrics
@@ -287,16 +287,8 @@ def _buckets_table(buckets: tuple[Bucket, ...]) -> Table:
 
 @print_result.register
 def _(result: ImportResult) -> None:
-    if result.preview is not None:
-        print_previews(result.preview)
-    for file in result.files:
-        added = ", ".join(f"{number} {table}" for table, number in file.added.items() if number) or "nothing new"
-        left_out = f"; {file.left_out} left out" if file.left_out else ""
-        unscored = f"; {file.unscored} verdicts unscored" if file.unscored else ""
-        console.print(Text(f"{file.source}: {file.records} records, added {added}{left_out}{unscored}"))
-        for said in (*file.problems, *file.warnings):
-            console.print(Text(f"  {said}"))
-    if result.files:
+    print_import(result)
+    if result.preview is None:
         console.print(summarize_next(result.audit))
 
 

@@ -142,7 +142,7 @@ def test_conflicts_are_named_by_ids_that_do_the_terminal_no_harm(
     assert "\x1b" not in out
     said = as_text(out)
     assert "3 of 6 picks on decidable pairs" in said and "strict: the first 3 of 3" in said
-    assert "0 of 6 decidable pairs" in said and "misjudge read misjudge://audits/a/pairs" in said
+    assert "0 of 6 scored decidable pairs" in said and "misjudge read misjudge://audits/a/pairs" in said
 
 
 @pytest.mark.usefixtures("wide")

@@ -102,7 +102,7 @@ async def test_bad_input_is_an_error_of_the_tool(folder: Path, case: str) -> Non
     assert 'INSERT INTO "audits"' not in dump(folder)
 
 
-def test_a_file_with_bad_records_names_ten_and_imports_the_rest_only_when_told(
+def test_a_file_with_bad_records_names_equal_ones_once_and_imports_the_rest_only_when_told(
     misjudge: Misjudge, folder: Path, filled: str
 ) -> None:
     rows = "".join(f"b{n},q,yes\n" for n in range(15))
@@ -111,8 +111,7 @@ def test_a_file_with_bad_records_names_ten_and_imports_the_rest_only_when_told(
     assert (outcome.code, outcome.out) == (2, "")
     lines = outcome.err.splitlines()
     assert lines[0].startswith("misjudge: bad.csv: 15 records cannot be read, so nothing was imported.")
-    assert len([line for line in lines if line.startswith("  line ")]) == 10
-    assert lines[-1] == "  and 5 more"
+    assert lines[1:] == ["  lines 4, 5, 6 and 12 more: has 3 cells where the header row has 6"]
 
 
 def test_bad_records_are_left_out_when_that_is_wanted(misjudge: Misjudge, folder: Path) -> None:

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ValidationError
 
 from misjudge_server.complaints import complaint
 from misjudge_server.tool_table import TOOLS
-from misjudge_tools import requests
+from misjudge_tools import file_requests, requests
 
 CANARY = "CANARY-7261"
 REQUESTS = {entry.request.__name__: entry.request for entry in TOOLS.values()}
@@ -100,6 +100,31 @@ def test_only_the_first_problems_are_said_and_the_rest_counted() -> None:
     assert sentences.count("Unknown argument") == 5
     assert "missing" not in sentences
     assert sentences.endswith("And 6 more.")
+
+
+@pytest.mark.parametrize(
+    ("request_type", "arguments", "near"),
+    [
+        (requests.ImportRequest, {"audit": "a", "paths": ["x"], "format": "rubric-bench"}, "rubricbench"),
+        (requests.ImportRequest, {"audit": "a", "paths": ["x"], "format": "Gauge_Runs"}, "gauge-runs"),
+        (file_requests.ExportRequest, {"audit": "a", "out": "x", "format": "audit-pairs"}, "audit_pairs"),
+        (requests.ImportRequest, {"audit": "a", "paths": ["x"], "format": "excel sheet"}, None),
+    ],
+)
+def test_a_choice_that_is_none_is_answered_with_the_nearest_one(
+    request_type: type[BaseModel], arguments: Any, near: str | None
+) -> None:
+    sentence = said(request_type, arguments)
+    assert (f". Did you mean {near!r}?" in sentence) if near else ("Did you mean" not in sentence)
+    assert arguments["format"] not in sentence
+
+
+def test_an_argument_is_called_as_it_was_given() -> None:
+    with pytest.raises(ValidationError) as refused:
+        file_requests.ReportRequest.model_validate({"audit": "", "out": "x", "formats": ["htlm"]})
+    sentence = complaint(refused.value, file_requests.ReportRequest, {"formats": "--format"})
+    assert "Argument '--format' cannot be used:" in sentence and "Did you mean 'html'?" in sentence
+    assert "Argument 'audit' cannot be used:" in sentence and "'formats'" not in sentence
 
 
 def test_a_problem_that_comes_twice_is_said_once() -> None:

@@ -180,7 +180,8 @@ def test_costs_that_leave_out_calls_without_a_price_say_at_least(
     bill = tmp_path / "bill.csv"
     bill.write_text("model,cost\njudge-m,1.25\n", encoding="utf-8")
     found = cost(deps, bill=str(bill))
-    assert set(found.at_least) == {"judge_cost", "total_cost", "cost_per_success", "cost_per_correct_selection"}
+    of_calls = {"judge_cost", "total_cost", "cost_per_task", "cost_per_success", "cost_per_correct_selection"}
+    assert set(found.at_least) == of_calls
     print_cost(found)
     out = " ".join(capsys.readouterr().out.replace("│", " ").split())
     assert "total: at least 0.5000 USD" in out

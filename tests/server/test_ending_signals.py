@@ -39,8 +39,11 @@ TASK: dict[str, Any] = {
 }  # fmt: skip
 SOLUTION = {"task_id": "sum", "steps": [{"say": "They hold 96 bottles."}]}
 RUN = ("run", "--suite", "letters", "--agents", "sleeper,diligent", "--judge", "simulated", "--audit", "a")
-# A shell that starts the tests in the background would let them, and what they start, ignore it.
-HEEDING_INTERRUPTS = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+# A shell that starts the tests in the background, or nohup, would let them, and what they start, ignore these.
+HEEDING = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "signal.signal(signal.SIGHUP, signal.SIG_DFL)"
+)
 IGNORING_HANGUPS = "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)"
 
 
@@ -120,7 +123,7 @@ async def test_a_run_that_is_told_to_end_ends_what_it_started_and_says_how_to_go
     tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
     async with Programs(tmp_path) as programs:
-        process = await programs.started([*launcher(HEEDING_INTERRUPTS), *RUN])
+        process = await programs.started([*launcher(HEEDING), *RUN])
         await programs.at_work()
         process.send_signal(number)
         told = re.search(

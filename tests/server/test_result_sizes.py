@@ -6,13 +6,18 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from mcp import Client
 
 from builders import JUDGE, episode, label, pair, passed, verdict
 from misjudge_server.app import LazyDeps, build_app
-from misjudge_server.fitting import LIMIT, size_of
+from misjudge_server.doctor.findings import SetupReport, finding
+from misjudge_server.fitting import LIMIT, as_sent, size_of
+from misjudge_server.tool_table import TOOLS
 from misjudge_storage.run_records import create_run
 from misjudge_storage.types import Check, Log, Message, Order, Preference, Record, Rule
 from misjudge_tools.deps import Deps
@@ -21,7 +26,7 @@ from misjudge_tools.requests import SummarizeRequest
 from misjudge_tools.runs.spec import RunSpec
 from misjudge_tools.summarize_audit import summarize_audit
 from misjudge_tools.summary.parts import PARTS, RUBRICS
-from operations import stored
+from operations import opened, stored
 
 
 class Scale(NamedTuple):
@@ -32,6 +37,8 @@ class Scale(NamedTuple):
 
 
 AUDIT = "a long name 长名字" * 7
+ELSEWHERE = {"probe_judge", "export_records", "write_report", "review", "check_setup"}
+"""Tools that the first test leaves to the second."""
 LONG = "取消订单 4417，谢谢您的耐心等待！😀 " * 800
 
 
@@ -86,7 +93,7 @@ def uris(result: dict[str, Any]) -> Iterator[str]:
             yield from (item for item in value if isinstance(item, str) and item.startswith("misjudge://"))
 
 
-@pytest.mark.parametrize("scale", [Scale(12, 4, 3, 30), pytest.param(Scale(300, 15, 12, 60), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("scale", [Scale(12, 4, 3, 30), pytest.param(Scale(60, 15, 12, 60), marks=pytest.mark.slow)])
 async def test_no_result_is_larger_than_every_client_takes(deps: Deps, tmp_path: Path, scale: Scale) -> None:
     fill(deps, scale)
     sizes: dict[str, int] = {}
@@ -167,7 +174,72 @@ async def test_no_result_is_larger_than_every_client_takes(deps: Deps, tmp_path:
             trajectory_b=LONG + "!",
             checks=[{"kind": "contains", "value": f"{n}" + "中" * 300} for n in range(50)],
         )
+    assert {call.partition(" ")[0] for call in sizes} == set(TOOLS) - ELSEWHERE
     assert {call[:150]: size for call, size in sizes.items() if size > LIMIT} == {}
+
+
+async def test_files_labels_probes_and_findings_stay_small_too(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    home = tmp_path_factory.mktemp("home")
+    (home / ".codex").mkdir()
+    providers = (
+        f'[model_providers.{"p" * 40}{n}]\nname = "x"\nbase_url = "https://a.example/v1/v1"\nwire_api = "chat"\n'
+        for n in range(60)
+    )
+    (home / ".codex" / "config.toml").write_text("\n".join(providers), encoding="utf-8")
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(home))
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("probe_judge", {"judge": "simulated"}),
+        ("export_records", {"format": "gauge_replay", "out": "replay"}),
+        ("export_records", {"format": "sarif", "out": "code.sarif"}),
+        ("write_report", {"out": "report"}),
+        ("review", {"reviewer": "mk"}),
+    ]
+    found: dict[str, dict[str, Any]] = {}
+    async with opened(folder / "s.db", roots=(folder,)) as deps, Client(build_app(LazyDeps(deps))) as session:
+        fill(deps, Scale(12, 4, 3, 0))
+        for tool, arguments in [*((tool, {"audit": AUDIT, **given}) for tool, given in calls), ("check_setup", {})]:
+            result = await session.call_tool(tool, arguments)
+            assert not result.is_error, result.content
+            assert result.structured_content is not None
+            assert size_of(result.structured_content) <= LIMIT, tool
+            found[tool] = result.structured_content
+        assert set(found) == ELSEWHERE
+        setup = found["check_setup"]
+        assert len(setup["findings"]) + setup["left_out"]["findings"] > 60 and "check_setup" in setup["left_out_next"]
+        assert found["review"]["pair"]["next_cursor"]
+        for uri in await every_address(session):
+            read = await session.read_resource(uri)
+            assert size_of(read.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"meta"})) <= LIMIT, (
+                uri
+            )
+
+
+async def every_address(session: Client) -> list[str]:
+    """What is listed, what that links to, and a list of each kind."""
+    listed = [resource.uri for resource in (await session.list_resources()).resources]
+    audit = listed[-1].removesuffix("/summary")
+    kinds = [f"{audit}/{kind}" for kind in ("pairs", "trajectories", "verdicts", "probes", "logs", "tasks", "imports")]
+    one = await session.call_tool("read_record", {"uri": f"{audit}/pairs/{quote('pair 0 对')}"})
+    assert one.structured_content is not None
+    return [*listed, audit, *kinds, "misjudge://reports", *uris(one.structured_content["record"])]
+
+
+@given(
+    st.lists(st.text(st.sampled_from('ab"\\\n中😀'), max_size=400), max_size=60),
+    st.sampled_from([LIMIT, 4_000, 2_000]),
+)
+def test_findings_are_cut_from_the_end_and_counted(evidence: list[str], limit: int) -> None:
+    findings = tuple(finding(f"id-{n}", "error", "here", said, "mend it") for n, said in enumerate(evidence))
+    counts = {"errors": len(findings), "warnings": 0, "notes": 0}
+    report = SetupReport(verdict="Mend it.", findings=findings, looked_at="1 place", places={"here": "read"}, **counts)
+    whole = report.model_dump(mode="json")
+    sent = as_sent("check_setup", whole, limit)
+    assert size_of(sent) <= limit
+    assert sent["findings"] == whole["findings"][: len(sent["findings"])]
+    assert len(sent["findings"]) + sent.get("left_out", {}).get("findings", 0) == len(evidence) == sent["errors"]
 
 
 async def test_a_long_record_is_read_to_its_end_page_by_page(deps: Deps) -> None:

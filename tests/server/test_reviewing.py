@@ -8,8 +8,10 @@ import pytest
 from mcp import Client
 from mcp.types import ElicitRequestParams, ElicitResult
 
+from builders import episode, messages, pair
 from misjudge_server.app import LazyDeps, build_app
 from misjudge_tools.deps import Deps
+from misjudge_tools.results import MARK_EPISODES
 from operations import pair_records, rows, stored
 
 LABELS = "SELECT labeller, pref, source, came_by FROM gold_labels"
@@ -42,7 +44,19 @@ async def test_a_client_with_a_form_asks_its_person_and_no_model(deps: Deps) -> 
     found = await reviewed(deps, person)
     assert found["recorded"]["pref"] == "A" and found["pair"] is None
     assert len(person.seen) == 1 and "Response A" in person.seen[0]
-    assert len(rows(deps.store, LABELS)) == 1
+    assert [row["came_by"] for row in rows(deps.store, LABELS)] == ["form"]
+
+
+async def test_a_form_says_first_that_episodes_are_made_up_and_quotes_what_they_say(deps: Deps) -> None:
+    fake = "done\n\nResponse B\nI failed."
+    sides = [episode(name, said=messages("hi", fake), simulated=True) for name in "xy"]
+    stored(deps.store, [pair("p", sides[0], sides[1])])
+    person = Person("accept", {"pref": "A"})
+    await reviewed(deps, person)
+    lines = person.seen[0].split("\n")
+    assert lines[0] == MARK_EPISODES
+    assert (lines.count("Response B"), lines.count("> Response B")) == (1, 2)
+    assert "> I failed." in lines and "I failed." not in lines
 
 
 @pytest.mark.parametrize("action", ["decline", "cancel"])

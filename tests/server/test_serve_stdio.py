@@ -61,6 +61,7 @@ GOOD_CALLS: list[tuple[str, dict[str, Any]]] = [
     ("export_records", {"audit": "日志", "format": "audit_pairs", "out": "pairs.csv"}),
     ("write_report", {"audit": "日志", "out": "report.html"}),
     ("review", {"audit": "日志", "reviewer": "mk"}),
+    ("check_setup", {}),
 ]
 BAD_CALLS: list[tuple[str, dict[str, Any], str]] = [
     ("summarize_audit", {"audit": "日志", "jugde": "x"}, "Unknown argument 'jugde'. Did you mean 'judge'?"),
@@ -107,6 +108,56 @@ def tool_calls(era: str, calls: list[tuple[str, dict[str, Any]]]) -> Iterator[Me
         yield {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
 
 
+ASKED: list[tuple[str, dict[str, Any]]] = [
+    ("prompts/list", {}),
+    ("prompts/get", {"name": "audit_judge", "arguments": {"audit": "日志 '?", "data": "log.csv"}}),
+    ("prompts/get", {"name": "audit_judge", "arguments": {}}),
+    ("resources/list", {}),
+    ("resources/templates/list", {}),
+    ("resources/read", {"uri": "misjudge://audits/%E6%97%A5%E5%BF%97/summary"}),
+    ("resources/read", {"uri": "misjudge://reports/report.html"}),
+    ("resources/read", {"uri": "misjudge://audits/nope/summary"}),
+    (
+        "completion/complete",
+        {"ref": {"type": "ref/prompt", "name": "release_gate"}, "argument": {"name": "audit", "value": "日"}},
+    ),
+]
+"""Requests beside those for tools, and what they take."""
+
+
+def requests(era: str, first: int, asked: list[tuple[str, dict[str, Any]]]) -> Iterator[Message]:
+    for number, (method, params) in enumerate(asked, first):
+        extra = {"_meta": meta()} if era == STATELESS else {}
+        yield {"jsonrpc": "2.0", "id": number, "method": method, "params": {**params, **extra}}
+
+
+@pytest.mark.parametrize("era", [HANDSHAKE, STATELESS])
+def test_prompts_resources_and_completion_are_served_in_either_protocol_era(tmp_path: Path, era: str) -> None:
+    hostile_cwd(tmp_path)
+    tmp_path.joinpath("log.csv").write_text(TABLE, encoding="utf-8")
+    calls = [("import_records", IMPORT), ("write_report", {"audit": "日志", "out": "report.html"})]
+    asked = [("tools/call", {"name": name, "arguments": arguments}) for name, arguments in calls]
+    messages = [*opening(era), *requests(era, FIRST, [*asked, *ASKED])]
+    env = environment(PYTHONPATH=".", PYTHONIOENCODING="cp932")
+    received = exchange(command("serve"), tmp_path, env, messages)
+    answers = {message["id"]: message for message in received if "id" in message}
+    prompts, prompt, missing, listed, templates, summary, page, nowhere, completed = (
+        answers[FIRST + len(calls) + place] for place in range(len(ASKED))
+    )
+    assert len(prompts["result"]["prompts"]) == 5
+    assert 'audit="日志 \'?"' in prompt["result"]["messages"][0]["content"]["text"]
+    assert missing["error"] == {
+        "code": -32602,
+        "message": "Argument 'audit' is missing. Name of the audit, new or stored.",
+    }
+    assert [one["name"] for one in listed["result"]["resources"]] == ["audits", "report.html", "summary of 日志"]
+    assert len(templates["result"]["resourceTemplates"]) == 9
+    assert json.loads(summary["result"]["contents"][0]["text"])["record"]["pairs"]["n"] == 3
+    assert page["result"]["contents"][0]["mimeType"] == "text/html"
+    assert nowhere["error"]["message"].startswith("No audit is called 'nope'.")
+    assert completed["result"]["completion"]["values"] == ["日志"]
+
+
 def talk(folder: Path, era: str, calls: list[tuple[str, dict[str, Any]]]) -> dict[int, Message]:
     """What the server answered, by the id of the request, in a folder made to break it."""
     hostile_cwd(folder)
@@ -137,9 +188,10 @@ def test_a_hostile_folder_hinders_no_tool_in_either_protocol_era(tmp_path: Path,
     assert scored["rubrics"]["writers"][0]["total_gold"] == 2
     assert [run["operation"] for run in runs["runs"]] == ["score_rubrics", "probe_judge", "run_pair", "judge"]
     assert record["record"]["name"] == "日志"
-    exported, report, review = written
+    exported, report, review, setup = written
     assert [file["name"] for file in (*exported["files"], *report["files"])] == ["pairs.csv", "report.html"]
     assert review["pair"]["response_a"] and review["recorded"] is None
+    assert setup["places"]["store"] == "read" and setup["requests"] == 0
     assert all("SIMULATED" in result["content"][0]["text"] for result in good[1:6])
     for result, (_, _, sentence) in zip(bad, BAD_CALLS, strict=True):
         assert (result["isError"], "structuredContent" in result) == (True, False)
@@ -160,11 +212,15 @@ def test_every_version_that_clients_speak_is_agreed_to(tmp_path: Path, era: str)
 SLOW_TO_IMPORT = ("openai", "sqlalchemy", "sqlmodel", "numpy", "typer", "altair", "aiohttp", "rich", "regex")
 
 
-def test_listing_the_tools_imports_nothing_that_is_slow(tmp_path: Path) -> None:
+LISTS = ("prompts/list", "resources/list", "resources/templates/list")
+
+
+def test_lists_and_prompts_import_nothing_that_is_slow_and_make_no_store(tmp_path: Path) -> None:
     names = tmp_path / "modules.json"
     at_exit = f"import atexit, json; atexit.register(lambda: json.dump(list(sys.modules), open({str(names)!r}, 'w')))"
     program = [*launcher(at_exit), "serve"]
-    exchange(program, tmp_path, environment(), [*opening(HANDSHAKE), LIST_TOOLS])
+    asked = [*((method, {}) for method in LISTS), ASKED[1]]
+    exchange(program, tmp_path, environment(), [*opening(HANDSHAKE), LIST_TOOLS, *requests(HANDSHAKE, FIRST, asked)])
     imported = json.loads(names.read_text(encoding="utf-8"))
     assert "misjudge_server.tool_table" in imported
     assert [name for name in SLOW_TO_IMPORT if name in imported] == []

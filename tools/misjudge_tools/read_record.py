@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
@@ -17,8 +19,8 @@ from misjudge_storage.judging_records import AuditRow
 from misjudge_storage.queries import BY_KIND, Fields
 from misjudge_storage.record_lists import JUDGE_ROLES, Listed
 from misjudge_tools.deps import Deps
-from misjudge_tools.requests import RecordRequest
-from misjudge_tools.results import MARK, MARK_EPISODES, SCHEME, RecordPage, judged_mark, marks, record_uri
+from misjudge_tools.requests import RecordRequest, SummarizeRequest
+from misjudge_tools.results import MARK, MARK_EPISODES, MARK_IN_PART, SCHEME, RecordPage, judged_mark, marks, record_uri
 from misjudge_tools.rubrics.records import linked_draft, linked_matching, linked_ruling, rubric_record
 from misjudge_tools.runs.report import run_report
 from misjudge_tools.runs.spec import read_spec, run_marks
@@ -28,7 +30,8 @@ SHORT = 300
 LEAST_ROW = 20
 """Bytes of JSON that any row of a list takes at least."""
 
-
+_GOES_ON = re.compile(r"\?cursor=([0-9]{1,9})$")
+"""The end of an address that names where to go on, for clients that can only name an address."""
 _OF_RUBRICS = {"drafts": linked_draft, "matchings": linked_matching, "rulings": linked_ruling}
 
 
@@ -50,15 +53,62 @@ class _Rows(NamedTuple):
 async def read_record(request: RecordRequest, deps: Deps) -> RecordPage:
     """The record at a URI; its longer fields, or the rows of a list, are cut to a page and go on at `next_cursor`.
 
-    Raises InvalidInput for a URI of another form and NotFound for one that leads nowhere.
+    A summary has sections in place of pages: `fields` names those that are wanted. Raises InvalidInput for a URI of
+    another form and NotFound for one that leads nowhere.
     """
-    return await asyncio.to_thread(_read, request, deps.store)
+    asked = _with_cursor(request)
+    parts = [unquote(part) for part in asked.uri.removeprefix(SCHEME).split("/")]
+    match parts if asked.uri.startswith(SCHEME) else []:
+        case ["audits", name, "summary"]:
+            return await _summary(name, asked, deps)
+        case ["reports"]:
+            return await asyncio.to_thread(_reports, asked, deps.roots)
+        case ["reports", path]:
+            return await asyncio.to_thread(_report, path, asked, deps.roots)
+        case known:
+            return await asyncio.to_thread(_read, known, asked, deps.store)
 
 
-def _read(request: RecordRequest, store: Store) -> RecordPage:
-    parts = [unquote(part) for part in request.uri.removeprefix(SCHEME).split("/")]
+def _with_cursor(request: RecordRequest) -> RecordRequest:
+    """The request with the cursor of its address as one of its own."""
+    goes_on = _GOES_ON.search(request.uri)
+    if goes_on is None:
+        return request
+    return request.model_copy(update={"uri": request.uri[: goes_on.start()], "cursor": int(goes_on[1])})
+
+
+async def _summary(name: str, request: RecordRequest, deps: Deps) -> RecordPage:
+    from misjudge_tools.summarize_audit import summarize_audit  # other records do without its numpy
+
+    if request.cursor:
+        raise InvalidInput("A summary has no pages: name the sections that are wanted in fields, without a cursor.")
+    with deps.store.read() as connection:
+        audit = judging_records.read_audit(connection, name).name
+    found = await summarize_audit(SummarizeRequest(audit=audit, sections=request.fields), deps)
+    return RecordPage(uri=request.uri, marked=found.marked, record=found.model_dump(mode="json", by_alias=True))
+
+
+def _reports(request: RecordRequest, roots: Sequence[Path] | None) -> RecordPage:
+    from misjudge_tools.report_files import report_files
+
+    found = [Listed({**report._asdict(), "uri": report.uri}, 0, 1, False) for report in report_files(roots)]
+    rows = _Rows("reports", found[request.cursor :], len(found))
+    return list_page(request.uri, rows, request.cursor, request.max_bytes)
+
+
+def _report(path: str, request: RecordRequest, roots: Sequence[Path] | None) -> RecordPage:
+    from misjudge_tools.report_files import read_report
+
+    found = read_report(path, roots)
+    record = {**found.file._asdict(), "text": found.text}
+    shown = page(request.uri, _only(record, request.fields), request.cursor, request.max_bytes)
+    said = (mark for mark in (MARK, MARK_IN_PART, MARK_EPISODES) if mark in found.text)
+    return shown.model_copy(update={"marked": marks(*said)})
+
+
+def _read(parts: Sequence[str], request: RecordRequest, store: Store) -> RecordPage:
     with store.read() as connection:
-        found = _find(parts if request.uri.startswith(SCHEME) else [], request, connection, store)
+        found = _find(parts, request, connection, store)
     if isinstance(found, _Rows):
         listed = list_page(request.uri, found, request.cursor, request.max_bytes)
         return listed.model_copy(update={"record": _only(listed.record, request.fields)})
@@ -131,8 +181,8 @@ def _find(parts: Sequence[str], request: RecordRequest, connection: Connection, 
             record = queries.read_one(connection, audit.audit_id, kind, identity)
             return _linked(connection, audit, kind, record)
     raise InvalidInput(
-        "No such address. Allowed are misjudge://audits, misjudge://audits/NAME, misjudge://runs/ID, "
-        "misjudge://rubrics, misjudge://rubrics/ID, "
+        "No such address. Allowed are misjudge://audits, misjudge://audits/NAME, misjudge://audits/NAME/summary, "
+        "misjudge://runs/ID, misjudge://rubrics, misjudge://rubrics/ID, misjudge://reports, misjudge://reports/PATH, "
         f"misjudge://audits/NAME/KIND and misjudge://audits/NAME/KIND/ID, KIND being one of {', '.join(BY_KIND)}."
     )
 

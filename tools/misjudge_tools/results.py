@@ -260,12 +260,13 @@ class FileReport(Value):
 
 
 class ImportResult(Value):
-    """An import; `preview` instead of `files` for a dry run."""
+    """An import, or for a dry run (`preview`) what it would be: `refused` is then what the import would end with."""
 
     audit: str
     format: str
     files: tuple[FileReport, ...] = ()
     preview: dict[str, Any] | None = None
+    refused: str | None = None
     next: str | None = None
 
 
@@ -359,7 +360,9 @@ class KeptRows(Value):
 
 
 class JudgeOnly(Value):
-    """What an export by this judge alone would have got wrong: `k` of the `n` pairs that it decided."""
+    """What an export by this judge alone would have got wrong: `k` of the `n` decidable pairs that it decided. Whether
+    it is right on pairs that evidence does not decide, nobody knows.
+    """
 
     judge: str
     mislabelled: Rate

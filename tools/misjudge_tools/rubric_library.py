@@ -20,6 +20,7 @@ from misjudge_storage.types import Rule
 from misjudge_tools.deps import Deps
 from misjudge_tools.interchange.confinement import refuse_outside
 from misjudge_tools.interchange.rubric_files import read_rubric_file, write_rubric_file
+from misjudge_tools.interchange.written_names import refuse_name
 from misjudge_tools.requests import AUDIT_PATTERN, RubricLibraryRequest
 from misjudge_tools.results import judged_mark
 from misjudge_tools.rubrics.library_values import (
@@ -208,6 +209,7 @@ def _exported(ref: str, path: Path, deps: Deps) -> RubricLibraryResult:
     with deps.store.read() as connection:
         rubric_id = library.find(connection, ref)
         rules = _rules(connection, rubric_id)
+    refuse_name(path, deps.roots)
     write_rubric_file(path, rules)
     return RubricLibraryResult(action="export", rubric_id=rubric_id, path=str(path), rules=_numbered(rules))
 
