@@ -41,7 +41,7 @@ check: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	@echo "mypy and pyright, side by side"
-	@$(BIN)/mypy server tools storage tests benchmarks & mypy=$$!; \
+	@$(BIN)/mypy server tools storage tests benchmarks scripts & mypy=$$!; \
 		$(BIN)/pyright --pythonpath $(BIN)/python; pyright=$$?; wait $$mypy && exit $$pyright
 	$(BIN)/lint-imports --no-logo
 	@$(MAKE) --no-print-directory lock-check

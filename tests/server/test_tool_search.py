@@ -10,6 +10,7 @@ from tool_search import codex_text, ranking, tokens, wide_text
 
 SAID = {
     "summarize_audit": [
+        "summarize the audit",
         "is my LLM judge biased",
         "can I trust this judge",
         "misselection rate",
@@ -39,7 +40,7 @@ SAID = {
     "run_pair": ["compare two agents", "run agents on customer service tasks", "比较两个智能体"],
     "read_record": ["show the raw reply of the judge", "list of audits", "读取原始回复"],
     "runs": ["is the background run done", "cancel the run", "取消后台运行"],
-    "check_setup": ["401 invalid API key", "Codex does not start", "连接失败", "密钥不对"],
+    "check_setup": ["check my setup", "401 invalid API key", "Codex does not start", "连接失败", "密钥不对"],
 }
 ASKED = [(words, tool) for tool, several in SAID.items() for words in several]
 LISTED = {name: tool_of(name, entry) for name, entry in TOOLS.items()}
