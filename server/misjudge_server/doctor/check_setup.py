@@ -62,6 +62,7 @@ def _report(facts: SetupFacts, findings: Iterable[Finding], online: OnlineLook |
     ordered = in_order(findings)
     counts = {severity: sum(one.severity == severity for one in ordered) for severity in ("error", "warning", "note")}
     absent = sum(place.state == "absent" for place in facts.seen)
+    read = len(facts.seen) - absent
     return SetupReport(
         verdict=_verdict(counts["error"], counts["warning"], counts["note"]),
         marked=online.marked if online else None,
@@ -69,7 +70,7 @@ def _report(facts: SetupFacts, findings: Iterable[Finding], online: OnlineLook |
         errors=counts["error"],
         warnings=counts["warning"],
         notes=counts["note"],
-        looked_at=f"{len(facts.seen) - absent} places read, {absent} absent",
+        looked_at=f"{read} {'place' if read == 1 else 'places'} read, {absent} absent",
         places={place.name: place.state for place in facts.seen},
         online=online.models if online else None,
         requests=online.requests if online else 0,
