@@ -10,6 +10,8 @@ KEY = "sk-canary7Q2x9vT4m1Lw8Zr5"
 """Stands in every rich home, and must never be shown or copied."""
 PLAIN_KEY = "c4n4ry7q2x9vt4m1lw8zr5b3"
 """The same of a kind that only its name or its form gives away."""
+WEAK_KEY = "hunter-two"
+"""The same of a kind that only its name gives away, which stands some lines above."""
 
 CODEX = f"""\
 # my Codex
@@ -27,10 +29,18 @@ experimental_bearer_token = "{KEY}"
 
 [projects."/home/me/a b"]
 trust_level = "trusted"
+
+[older]
+api_keys = [
+    "a",
+    "b",
+    "{WEAK_KEY}",
+]
 """
 CLAUDE_STATE = (
     '{\n    "numStartups": 12,\n    "ratio": 1.50,\n    "name": "Zo\\u00eb \u6797",\n'
     '    "projects": {"/a": {"history": ["x"]}},\n'
+    f'    "passwords": [\n        "a",\n        "b",\n        "{WEAK_KEY}"\n    ],\n'
     f'    "mcpServers": {{\n        "docs": {{"command": "npx", "env": {{"DOCS_TOKEN": "{PLAIN_KEY}"}}}}\n    }},\n'
     f'    "primaryApiKey": "{KEY}"\n}}\n'
 )

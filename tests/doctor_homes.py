@@ -10,6 +10,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
+
+from misjudge_server.doctor.facts import SetupFacts
+from misjudge_server.doctor.reading import read_setup
+from misjudge_server.variables import NETWORK_VARIABLES
+
 KEY = "sk-canary7Q2x9vT4m1Lw8Zr5"
 CANARY = "7Q2x9vT4m1"
 """A part of every key in these homes, which nothing may show."""
@@ -22,14 +28,21 @@ ENTRY: dict[str, Any] = {
     "args": ["serve"],
     "env": {"TAOTOKEN_API_KEY": "${TAOTOKEN_API_KEY:-}"},
 }
-CODEX_ENTRY = f"""
+
+
+def codex_entry(*variables: str) -> str:
+    """Our entry in Codex's config.toml, which hands these variables on."""
+    return f"""
 [mcp_servers.misjudge]
 command = "{PROGRAM}"
 args = ["serve"]
 required = true
 startup_timeout_sec = 30
-env_vars = ["TAOTOKEN_API_KEY", "TAOTOKEN_BASE_URL", "HTTPS_PROXY"]
+env_vars = {json.dumps(variables)}
 """
+
+
+CODEX_ENTRY = codex_entry("TAOTOKEN_API_KEY", "TAOTOKEN_BASE_URL", "HTTPS_PROXY")
 PROVIDER = """
 model_provider = "mine"
 [model_providers.mine]
@@ -70,6 +83,18 @@ def build(case: Case, home: Path, folder: Path) -> None:
         path.write_bytes(data)
     if case.prepare is not None:
         case.prepare(home, folder)
+
+
+def read_made(made: Case, root: Path, monkeypatch: pytest.MonkeyPatch) -> SetupFacts:
+    """Make a set-up below a folder, enter it and read it; the network of whoever runs the tests has no say."""
+    home, folder = root / "home", root / "work"
+    build(made, home, folder)
+    for name in NETWORK_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {"HOME": str(home), "USERPROFILE": str(home), **made.environment}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(folder)
+    return read_setup()
 
 
 def servers(**changes: Any) -> str:

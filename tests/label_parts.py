@@ -71,7 +71,7 @@ def label_next(store: Store, of: Session, number: int = 1) -> list[ReviewPair]:
     """Label so many pairs, one after another; what was shown."""
     seen = []
     for _ in range(number):
-        shown = blind_pairs(store, of, give_pairs(store, of, 1))
+        shown = blind_pairs(store, of, give_pairs(store, of, 1), str)
         if not shown:
             break
         record_answers(store, of, [answered(shown[0])], "mcp")

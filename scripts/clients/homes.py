@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ SETUP_S = 120
 
 
 class SetupFailed(Exception):
-    """A command of misjudge or of npm did not do what the tests need."""
+    """A program did not do what the tests need, so that they say nothing."""
 
 
 class Home(NamedTuple):
@@ -45,21 +45,32 @@ def new_home(work: Path, gateway: str) -> Home:
 
 def misjudge(command: Path, home: Home, *arguments: str) -> str:
     """What `misjudge ARGUMENTS` printed. Raises SetupFailed where it failed."""
-    try:
-        ended = subprocess.run(
-            [str(command), *arguments],
-            cwd=home.project,
-            env=dict(home.environment),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            encoding="utf-8",
-            timeout=SETUP_S,
-        )
-    except (OSError, subprocess.TimeoutExpired) as failed:
-        raise SetupFailed(f"misjudge {' '.join(arguments)} did not run: {failed}") from None
+    ended = run([str(command), *arguments], home.project, SETUP_S, home.environment)
     if ended.returncode:
         raise SetupFailed(f"misjudge {' '.join(arguments)} ended with {ended.returncode}: {ended.stderr[-500:]}")
     return ended.stdout
+
+
+def run(
+    command: Sequence[str], folder: Path, limit_s: float, environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """A program from its start to its end, and what it said. Raises SetupFailed where it does not start or end."""
+    said = f"{Path(command[0]).name} {' '.join(command[1:])}"[:200]
+    try:
+        return subprocess.run(
+            command,
+            cwd=folder,
+            env=environment and dict(environment),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=limit_s,
+        )
+    except subprocess.TimeoutExpired:
+        raise SetupFailed(f"{said} did not end within {limit_s:g} s.") from None
+    except OSError as failed:
+        raise SetupFailed(f"{said} did not start: {failed}") from None
 
 
 def copy_store(source: Home, target: Home) -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from clients.homes import SetupFailed
+from clients.homes import SetupFailed, run
 from clients.runs import Programs
 from clients.starting import ClientName
 
@@ -31,14 +30,14 @@ def programs_for(clients: Collection[ClientName], scratch: Path) -> Programs:
 
 
 def install(packages: Collection[str], scratch: Path) -> Path:
-    """Install npm packages in a folder; the folder of their commands."""
+    """Install npm packages in a folder; the folder of their commands. Raises SetupFailed."""
     npm = shutil.which("npm")
     if npm is None:
         raise SetupFailed("npm is not on the PATH. Install Node 20 or newer, or name the programs: CLAUDE=… CODEX=…")
     scratch.mkdir(parents=True, exist_ok=True)
     (scratch / "package.json").write_text("{}", encoding="utf-8")
     command = [npm, "install", "--silent", "--no-audit", "--no-fund", *packages]
-    ended = subprocess.run(command, cwd=scratch, capture_output=True, encoding="utf-8", timeout=INSTALL_S)
+    ended = run(command, scratch, INSTALL_S)
     if ended.returncode:
         raise SetupFailed(f"npm could not install {', '.join(packages)}: {ended.stderr[-400:]}")
     return scratch / "node_modules" / ".bin"

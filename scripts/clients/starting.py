@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from clients.dialects import Dialect
-from clients.homes import Home
+from clients.homes import Home, SetupFailed
 from clients.messages_api import MESSAGES
 from clients.responses_api import RESPONSES
 
@@ -53,7 +53,10 @@ class Ended(NamedTuple):
 def start(
     client: ClientName, program: Path, home: Home, exposure: Exposure, prompt: str, more: Sequence[str] = ()
 ) -> Ended:
-    """One session without a person, from its prompt to its end. `more`: further options of the client."""
+    """One session without a person, from its prompt to its end. `more`: further options of the client.
+
+    Raises SetupFailed where it does not start.
+    """
     command = _codex(program, prompt, more) if client == "codex" else _claude(program, prompt, more)
     environment = {**home.environment, **exposure.environment, **(QUIET if client == "claude" else {})}
     try:
@@ -69,6 +72,8 @@ def start(
         )
     except subprocess.TimeoutExpired as expired:
         return Ended(-1, _text(expired.stdout), f"not done after {LIMIT_S} s\n{_text(expired.stderr)}")
+    except OSError as failed:
+        raise SetupFailed(f"{program.name} did not start: {failed}") from None
     return Ended(ended.returncode, ended.stdout, ended.stderr)
 
 

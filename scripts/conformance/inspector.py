@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from clients.checks import expect
-from clients.homes import Home
+from clients.homes import Home, run
 from clients.player import Row
 from clients.plays import TOOL_CALLS
 from clients.steps import Check, Mismatch, Told
@@ -27,7 +26,7 @@ LISTS: Mapping[str, str] = {
 
 
 def inspect(program: Path, misjudge: Path, home: Home) -> Iterator[Row]:
-    """A row for each list and each tool."""
+    """A row for each list and each tool. Raises SetupFailed where the inspector does not start or end."""
     ask = [str(program), "--cli", str(misjudge), "serve", "--method"]
     for method, member in LISTS.items():
         yield _row(method, [*ask, method], home, partial(_is_listed, member))
@@ -43,9 +42,7 @@ def _argument(name: str, value: Any) -> str:
 
 def _row(case: str, command: Sequence[str], home: Home, check: Callable[[Mapping[str, Any]], None]) -> Row:
     began = time.monotonic()
-    ended = subprocess.run(
-        command, cwd=home.project, env=dict(home.environment), capture_output=True, encoding="utf-8", timeout=LIMIT_S
-    )
+    ended = run(command, home.project, LIMIT_S, home.environment)
     failed = ""
     try:
         expect(ended.returncode == 0, f"the inspector ended with {ended.returncode}: {ended.stderr[-300:]}")

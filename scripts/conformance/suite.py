@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from clients.homes import SetupFailed
+from clients.homes import SetupFailed, run
 
 ROOT = Path(__file__).parents[2]
 SERVER = ROOT / "tests" / "conformance_server.py"
@@ -40,7 +40,7 @@ def run_suite(program: Path, project: Path) -> SuiteResult:
     """Run every scenario; the server's store is in `project`. Raises SetupFailed where nothing could be run."""
     with _serving(project) as url:
         command = [str(program), "server", "--url", url, "--suite", "all", "--expected-failures", str(EXCEPTIONS)]
-        ended = subprocess.run(command, cwd=project, capture_output=True, encoding="utf-8", timeout=LIMIT_S)
+        ended = run(command, project, LIMIT_S)
     found = tuple(
         Scenario(one["name"], int(one["passed"]), int(one["failed"])) for one in SCENARIO.finditer(ended.stdout)
     )

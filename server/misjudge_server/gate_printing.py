@@ -37,7 +37,8 @@ def _lines(result: GateResult) -> Iterator[tuple[str, str]]:
     yield "policy", result.policy or "every single call"
     yield "limit", f"{percent(result.limit)} misselected"
     yield f"misselected, {result.counted}", f"{estimate(result.misselection)}{_holding(result)}"
-    yield "decidable pairs", f"{result.pairs} in {result.tasks} tasks"
+    yield "decidable pairs", str(result.pairs)
+    yield "tasks of the rate", str(result.tasks)
     yield "coverage", f"{percent(result.coverage)} decided; at least {percent(result.min_coverage)} asked for"
     if result.baseline is not None:
         judge = "" if result.baseline_judge is None else f"judge {' '.join(result.baseline_judge.split())} of "

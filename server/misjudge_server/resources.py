@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -27,6 +28,7 @@ from misjudge_tools.results import SCHEME, RecordPage
 
 JSON: Final = "application/json"
 AUDITS: Final = f"{SCHEME}audits"
+REPORTS: Final = f"{SCHEME}reports"
 TEMPLATES: Final[Mapping[str, str]] = {
     "audits/{audit}": "An audit: its judges, counts, imports and runs.",
     "audits/{audit}/summary": "Its numbers with intervals, as summarize_audit gives them.",
@@ -85,16 +87,16 @@ async def _all_resources(deps: LazyDeps) -> list[Resource]:
     there = await deps.existing()
     if there is None:
         return [fixed]
-    reports = [_report(row) for row in await _rows("reports", there)]
-    return [fixed, *reports, *(_audit(row) for row in await _rows("audits", there))]
+    reports, audits = await _listed("reports", there), await _listed("audits", there)
+    note = reports.get("note")
+    more = [Resource(uri=REPORTS, name="reports", description=note, mime_type=JSON)] if note else []
+    return [fixed, *more, *map(_report, reports["reports"]), *map(_audit, audits["audits"])]
 
 
-async def _rows(name: str, deps: Deps) -> Sequence[Mapping[str, Any]]:
-    from misjudge_tools.read_record import read_record
-
+async def _listed(name: str, deps: Deps) -> Mapping[str, Any]:
+    """A list of `read_record`, whole."""
     whole = RecordRequest(uri=SCHEME + name).model_copy(update={"max_bytes": _ALL})
-    rows: Sequence[Mapping[str, Any]] = (await read_record(whole, deps)).record[name]
-    return rows
+    return (await _page(whole, deps)).record
 
 
 def _audit(row: Mapping[str, Any]) -> Resource:
@@ -112,22 +114,30 @@ async def read_resource(deps: LazyDeps, uri: str) -> ReadResourceResult:
 
     Raises MCPError for a URI that `read_record` does not take, MisjudgeError for what it refuses.
     """
-    from misjudge_tools.read_record import read_record
-
     try:
         request = RecordRequest(uri=uri)
     except ValidationError as error:
         raise MCPError(INVALID_PARAMS, complaint(error, RecordRequest)) from None
-    there = await deps.get()
-    page = await read_record(request, there)
+    page = await _page(request, await deps.existing())
     shown = _contents(page, uri, LIMIT)
     for max_bytes in _SMALLER:
         if _size(shown) <= LIMIT:
             break
         if not is_summary(page.model_dump()):  # which is long to work out, and cut by its sections
-            page = await read_record(request.model_copy(update={"max_bytes": max_bytes}), there)
+            page = await _page(request.model_copy(update={"max_bytes": max_bytes}), await deps.existing())
         shown = _contents(page, uri, max_bytes + _AROUND)
     return shown
+
+
+async def _page(request: RecordRequest, there: Deps | None) -> RecordPage:
+    """What is stored, or in the folder where there is no store."""
+    from misjudge_tools.read_record import read_record, read_without_store
+
+    if there is not None:
+        return await read_record(request, there)
+    from misjudge_server.settings import load_settings
+
+    return await read_without_store(request, (await asyncio.to_thread(load_settings)).roots)
 
 
 def _size(result: ReadResourceResult) -> int:

@@ -52,8 +52,8 @@ TOOLS: dict[str, ToolEntry] = {
         description="""\
 Summarize an audit: is my LLM judge biased, can it be trusted (裁判可信吗)? Misselection (how often it picked the side \
 that failed, 误选率), consistency (position bias, flip rate, accuracy, 位置偏差), satisfaction against task success \
-(满意度), agents and their ranking, pass^k, kappa agreement, panels, probes, rubrics, unscored replies, tokens and cost \
-(费用), each with n and a 95 % interval.
+(满意度), agents and their ranking, pass^k, kappa agreement, panels, probes, rubrics, unscored replies, tokens and \
+cost (费用), each with n and a 95 % interval.
 
 Several judges stand under `judges`; judge=LABEL selects one. `why` says what a null section needs. Report \
 `misselection.rate` (per single call) and `decided` (per pair, with its coverage) together.""",
@@ -202,8 +202,8 @@ asked).""",
         asks_models=True,
         stands_alone=True,
         description="""\
-Check the setup (doctor, 诊断): why does it not work? Finds what is wrong with API keys (密钥), base URL, models, proxy \
-and the settings of Claude Code, Codex and CC Switch: 401, 404, 429, timeout, cannot connect (连接失败), Codex does not \
-start. Changes nothing; gives a fix for each finding.""",
+Check the setup (doctor, 诊断): why does it not work? Finds what is wrong with API keys (密钥), base URL, models, \
+proxy and the settings of Claude Code, Codex and CC Switch: 401, 404, 429, timeout, cannot connect (连接失败), Codex \
+does not start. Changes nothing; gives a fix for each finding.""",
     ),
 }

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from itertools import islice, takewhile
+
 from sqlalchemy import Connection, func, select
 
 from misjudge_storage import tables
@@ -25,15 +28,19 @@ def judge_labels(connection: Connection, audit: str | None) -> list[str]:
 
 
 def ids_that_begin(connection: Connection, audit: str, kind: str, begin: str, limit: int) -> list[str]:
-    """The first ids of one of `BY_KIND`, of the audit of this name."""
+    """The first ids of one of `BY_KIND`, of the audit of this name, whatever their capitals."""
     model, key = BY_KIND[kind]
     audits, table = tables.table(tables.Audit), tables.table(model)
     column = table.c[key]
+    # SQLite knows the capitals of ASCII alone, so that the rest is compared here.
+    plain = "".join(takewhile(str.isascii, begin))
     query = (
         select(column)
         .join(audits, audits.c.audit_id == table.c.audit_id)
-        .where(audits.c.name == audit, func.substr(column, 1, len(begin)) == begin)
+        .where(audits.c.name == audit, func.lower(func.substr(column, 1, len(plain))) == plain.lower())
         .order_by(column)
-        .limit(limit)
+        .execution_options(yield_per=limit)
     )
-    return list(connection.scalars(query))
+    typed = begin.casefold()
+    with closing(connection.scalars(query)) as found:
+        return list(islice((one for one in found if one.casefold().startswith(typed)), limit))

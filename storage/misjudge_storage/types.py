@@ -32,6 +32,8 @@ UnscoredReason = Literal[
 """`no_rubric`: the rules that were to be matched or applied could not be had, so nothing was asked."""
 NO_REPLY: tuple[UnscoredReason, ...] = ("context_overflow", "provider_error", "timeout", "budget", "no_rubric")
 """Why a verdict is unscored that no reply came for."""
+LOST: tuple[UnscoredReason, ...] = ("provider_error", "timeout", "budget")
+"""Those of them that say nothing of the question: it can be asked again."""
 VerdictStatus = Literal["scored", "weak", "inconsistent", "unscored"]
 CheckSource = Literal["human", "verifier", "label", "reward", "model", "order"]
 GoldSource = Literal["human", "label"]

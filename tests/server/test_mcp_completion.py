@@ -77,6 +77,7 @@ async def test_suites_kinds_and_ids_are_completed_too(deps: Deps, mode: str) -> 
         assert await of_address(session, "audits/{audit}/{kind}/{id}", "id", "t", audit="a b", kind="nope") == []
         assert await of_address(session, "audits/{audit}/pairs/{pair}", "pair") == []
         assert await of_address(session, "audits/{audit}/pairs/{pair}", "pair", "%", audit="a b") == []
+        assert await of_address(session, "audits/{audit}/pairs/{pair}", "pair", "P3", audit="a b") == ["p3"]
         assert await of_address(session, "reports/{path}", "path") == []
         assert await of_prompt(session, "label_session", "reviewer") == []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -16,8 +17,10 @@ from mcp.types import ReadResourceResult, TextResourceContents
 from builders import episode, messages, pair, passed, verdict
 from misjudge_server.app import LazyDeps, build_app
 from misjudge_server.fitting import LIMIT, size_of
+from misjudge_server.resources import TEMPLATES
 from misjudge_storage.types import Log
 from misjudge_tools.deps import Deps
+from misjudge_tools.write_report import MARKDOWN_HEAD
 from operations import opened, pair_records, stored
 
 MODES = ["auto", "legacy"]
@@ -267,6 +270,38 @@ async def test_a_summary_is_read_by_sections_with_the_tool(deps: Deps) -> None:
         assert found["record"]["pairs"]["n"] == 2 and "cost" not in {k for k, v in found["record"].items() if v}
         wrong = await session.call_tool("read_record", {"uri": "misjudge://audits/a/summary", "fields": ["no"]})
     assert wrong.is_error
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_reading_makes_no_store_and_lists_are_as_those_of_an_empty_one(folder: Path, mode: str) -> None:
+    (folder / "r.md").write_text(MARKDOWN_HEAD, encoding="utf-8")
+    deps = LazyDeps()
+    lists = ("misjudge://audits", "misjudge://rubrics", "misjudge://reports")
+    async with Client(build_app(deps), mode=mode) as session:
+        before = [await record(session, uri) for uri in lists]
+        for place in (place for place in TEMPLATES if not place.startswith("reports/")):
+            uri = f"misjudge://{re.sub('[{}]', '', place)}"
+            assert "Nothing is stored here yet" in await refusal(session, uri)
+        for wrong in ("misjudge://nothing", "file:///etc/passwd", "audits"):
+            assert "Nothing is stored here yet" in await refusal(session, wrong)
+        assert "No report of misjudge lies there" in await refusal(session, "misjudge://reports/no.md")
+        assert [path.name for path in folder.iterdir()] == ["r.md"]
+        await session.call_tool("runs", {})
+        assert (folder / ".misjudge").exists() and [await record(session, uri) for uri in lists] == before
+    await deps.close()
+
+
+async def test_where_not_all_files_were_looked_at_the_lists_say_so(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for n in range(3):
+        (folder / f"{n}.md").write_text("<!-- Written by hand -->", encoding="utf-8")
+    async with opened(folder / "s.db") as deps, Client(build_app(LazyDeps(deps))) as session:
+        assert await every_resource(session) == ["misjudge://audits"]
+        monkeypatch.setattr("misjudge_tools.report_files.MOST_FILES", 2)
+        told = (await session.list_resources()).resources[1]
+        assert told.uri == "misjudge://reports" and "not all were looked at" in str(told.description)
+        assert (await record(session, told.uri))["record"] == {"reports": [], "total": 0, "note": told.description}
 
 
 async def test_looking_at_lists_makes_no_store_and_an_unforeseen_failure_tells_nothing_of_itself(

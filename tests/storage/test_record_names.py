@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from builders import JUDGE, episode, pair, verdict
 from misjudge_storage.engine import Store
 from misjudge_storage.record_names import audit_names, ids_that_begin, judge_labels
@@ -29,3 +31,14 @@ def test_ids_are_found_by_how_they_begin_in_one_audit_only(store: Store) -> None
         assert ids_that_begin(connection, "a", "pairs", "", 2) == ["p%2", "p_1"]
         assert ids_that_begin(connection, "b", "tasks", "", 9) == ["p_3"]
         assert ids_that_begin(connection, "c", "pairs", "", 9) == []
+
+
+@pytest.mark.parametrize("typed", ["örd", "ÖRD", "Örder-", "öRDER-Ä", "ÖRDER-ä1"])
+async def test_ids_are_completed_whatever_their_capitals_in_any_script(any_store: Store, typed: str) -> None:
+    names = ["Örder-Ä1", "örder-ä1", "ÖRDER-ä12", "order-a1", "Other"]
+    stored(any_store, [pair(one, episode("x", task=one), episode("y", task=one)) for one in names], "a")
+    with any_store.read() as connection:
+        assert {*ids_that_begin(connection, "a", "pairs", typed, 9)} == {*names[:3]}
+        assert len(ids_that_begin(connection, "a", "pairs", typed, 2)) == 2
+        assert {*ids_that_begin(connection, "a", "pairs", "O", 9)} == {*names[3:]}
+        assert len(ids_that_begin(connection, "a", "pairs", "", 9)) == 5

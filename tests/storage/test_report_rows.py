@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from builders import JUDGE, episode, messages, pair, passed, satisfied, verdict
+from misjudge_storage import report_calls as calls
 from misjudge_storage import report_rows as rows
 from misjudge_storage.engine import Store
 from misjudge_storage.ingest import ensure_audit, ingest
@@ -39,16 +40,16 @@ def test_pairs_episodes_and_replies_are_read(any_store: Store) -> None:
         assert [check.passed for check in seen.checks] == [True]
         assert rows.read_episode(connection, second).messages is None
         assert rows.read_task(connection, audit, "t1").prompt == ("Book a table.", 0)
-        told = rows.replies(connection, audit, "pair_id", "p1", JUDGE.label)
+        told = calls.replies(connection, audit, "pair_id", "p1", JUDGE.label)
         assert [(one.winner, one.unscored_reason, one.reasons, one.call) for one in told.rows] == [
             ("B", None, ("Nicer.", 0), None),
             (None, "parse_error", ("", 0), None),
         ]
         assert told.in_all == 2
-        [call] = rows.other_calls(connection, audit, "pair_id", "p1", None, 5)
+        [call] = calls.other_calls(connection, audit, "pair_id", "p1", None, 5)
         assert call.raw_output is not None
-        assert (call.model, len(call.raw_output.text)) == ("judge-m", rows.EXCERPT)
-        assert call.raw_output.unread == len(LONG) - rows.EXCERPT
+        assert (call.model, len(call.raw_output.text)) == ("judge-m", calls.EXCERPT)
+        assert call.raw_output.unread == len(LONG) - calls.EXCERPT
         scored = rows.report_sessions(connection, audit, None, 9)
         assert [(one.agent, one.success, one.score, one.satisfied) for one in scored] == [
             ("y", False, 0.2, False),
@@ -60,7 +61,7 @@ def test_pairs_episodes_and_replies_are_read(any_store: Store) -> None:
 
 
 def test_of_long_and_many_texts_the_start_is_read_and_the_rest_is_counted(any_store: Store) -> None:
-    most, many = rows.EXCERPT, rows.MOST_REPLIES + 5
+    most, many = calls.EXCERPT, calls.MOST_REPLIES + 5
     checks = tuple(passed(True).model_copy(update={"verifier": f"v{n:03}", "evidence": LONG}) for n in range(40))
     task = Task(task_id="t1", prompt=LONG, success_criteria=LONG, hard_constraints=LONG)
     x, y = (episode(agent, *checks) for agent in "xy")
@@ -72,7 +73,7 @@ def test_of_long_and_many_texts_the_start_is_read_and_the_rest_is_counted(any_st
         (first, _) = rows.sides_of(connection, audit, "p1")
         seen = rows.read_episode(connection, first)
         assert (len(seen.checks), seen.checks_in_all) == (rows.MOST_CHECKS, 40)
-        told = rows.replies(connection, audit, "pair_id", "p1", None)
-        assert (len(told.rows), told.in_all) == (rows.MOST_REPLIES, many)
+        told = calls.replies(connection, audit, "pair_id", "p1", None)
+        assert (len(told.rows), told.in_all) == (calls.MOST_REPLIES, many)
         texts = (*rows.read_task(connection, audit, seen.task_id), seen.checks[0].evidence, told.rows[0].reasons)
         assert {(len(one.text), one.unread) for one in texts} == {(most, len(LONG) - most)}

@@ -103,7 +103,7 @@ def test_a_judge_that_is_bad_on_near_pairs_only_is_named_so_in_both_languages(de
     assert (found.near.k, found.near.n, found.wide.k, found.wide.n) == (40, 120, 0, 400)
     assert "40 of 120 answers on decidable pairs" in found.verdict[0]
     chinese = headline(deps.store, language="zh")
-    assert "120 个可判定配对上的回答中 40 个" in chinese.verdict[0]
+    assert "120 次对可判定配对的判定中的 40 次" in chinese.verdict[0]
     assert chinese.model_copy(update={"verdict": found.verdict, "would_change": found.would_change}) == found
 
 
@@ -227,7 +227,7 @@ def test_a_judge_of_satisfaction_alone_opens_with_how_many_that_satisfied_it_had
     assert said in found.verdict[0] and "95 %" in found.verdict[0]
     assert f"{failed + 5} of {sessions + 5} sessions" in found.verdict[1] and "relative risk" in found.verdict[1]
     assert bool(found.would_change) == (grade != "usable")
-    assert f"{sessions} 个满意会话中 {failed} 个" in headline(deps.store, language="zh").verdict[0]
+    assert f"{sessions} 个满意会话中的 {failed} 个" in headline(deps.store, language="zh").verdict[0]
 
 
 def test_satisfaction_of_which_nothing_can_be_said_has_a_reason_in_place_of_a_verdict(deps: Deps) -> None:

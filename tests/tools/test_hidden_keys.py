@@ -12,15 +12,19 @@ import pyarrow.parquet as pq
 import pytest
 from pydantic import SecretStr
 
-from builders import episode, label, pair, passed, satisfied, verdict
-from misjudge_storage.types import Judge, Log, Message, Record, Scale, ToolCall
+from builders import episode, label, messages, pair, passed, satisfied, verdict
+from label_browsing import at_the_page
+from label_parts import AGENTS
+from misjudge_storage.types import Judge, Log, Message, Record, Scale, Task, ToolCall
 from misjudge_tools.export_records import export_records
-from misjudge_tools.exporting.keys import HIDDEN, key_hider
+from misjudge_tools.exporting.keys import HIDDEN, key_hider, without_keys
 from misjudge_tools.exporting.sarif import shown
 from misjudge_tools.file_requests import ExportRequest
 from misjudge_tools.gateway.settings import SIMULATED_KEY, Endpoint
+from misjudge_tools.labelling.review_requests import ReviewRequest, SheetOutRequest
 from misjudge_tools.profiles import ModelSettings, Profile
 from misjudge_tools.report.markdown import escaped
+from misjudge_tools.review import review, sheet_out
 from operations import keyed, opened, stored
 from report_parts import written
 
@@ -104,6 +108,30 @@ async def test_no_key_is_in_the_tables_of_a_report(key: str, tmp_path: Path) -> 
         assert not [form for form in forms(key) if form in text], name
 
 
+@pytest.mark.parametrize("key", [*KEYS, f"sk-{AGENTS[0]}-0123456789"])
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+async def test_no_key_is_in_what_a_person_labels(key: str, suffix: str, tmp_path: Path) -> None:
+    """Nor where a key holds the name of an agent, or such a name a key: names are masked."""
+    out = tmp_path / f"sheet{suffix}"
+    a, b = [episode(name, said=messages("Hi.", f"I am {name}, {key}")) for name in AGENTS]
+    task = Task(task_id="t1", prompt=key, success_criteria=key, hard_constraints=key)
+    told = [one.model_copy(update={"gold": (), "line": 2}) for one in leaking(key)]
+    async with opened(tmp_path / "store.db", keyed("http://127.0.0.1:9", key)) as deps:
+        stored(deps.store, [pair("p", a, b).model_copy(update={"task": task}), *told], "a")
+        await sheet_out(SheetOutRequest(audit="a", reviewer="ann", path=str(out), pairs=2), deps)
+        [sheet] = texts(out).values()
+        shown = [sheet]
+        for _ in range(2):
+            one = await review(ReviewRequest(audit="a", reviewer="ann"), deps)
+            assert one.pair is not None
+            async with at_the_page(deps) as person:
+                shown += [(await person.get()).text, one.model_dump_json(), *one.pair.model_dump().values()]
+            await review(ReviewRequest(audit="a", reviewer="ann", pair=one.pair.pair, pref="A"), deps)
+    assert sheet.count(HIDDEN) >= 9
+    for text in filter(None, shown):
+        assert not [form for form in forms(key) if form in text], text[:300]
+
+
 def test_keys_of_all_profiles_are_hidden_but_no_short_word_and_not_the_simulated_one() -> None:
     def profile(key: str) -> Profile:
         return Profile(model="m", endpoint=Endpoint(base_url="http://127.0.0.1:9", key=SecretStr(key)))
@@ -115,7 +143,7 @@ def test_keys_of_all_profiles_are_hidden_but_no_short_word_and_not_the_simulated
     hide = key_hider(models)
     said = f"sk-0123456789-longer sk-0123456789 short {SIMULATED_KEY}"
     assert hide(said) == f"{HIDDEN} {HIDDEN} short {SIMULATED_KEY}"
-    assert hide({"sk-0123456789": [said, 1, None, ("sk-0123456789",)]}) == {
-        HIDDEN: [hide(said), 1, None, [HIDDEN]],
+    assert without_keys({"sk-0123456789": [said, 1, None, ("sk-0123456789", frozenset({said}))]}, hide) == {
+        HIDDEN: [hide(said), 1, None, (HIDDEN, frozenset({hide(said)}))],
     }
     assert key_hider(ModelSettings())(said) == said

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from itertools import permutations
+from pathlib import Path
+from weakref import ref
 
 import pytest
 from sqlalchemy import event
@@ -13,6 +16,7 @@ from sqlalchemy import event
 from builders import pair
 from label_parts import answered, at_work, label_next, of_every_interest, review_pairs, with_secret
 from misjudge_storage.columns import utc_now
+from misjudge_storage.engine import open_store
 from misjudge_storage.review_records import Review, Reviewable, Vote
 from misjudge_tools.deps import Deps
 from misjudge_tools.labelling import drawing
@@ -262,7 +266,7 @@ def test_a_pair_stays_the_next_one_until_it_is_answered(deps: Deps) -> None:
     first = give_pairs(deps.store, of, 1)
     assert give_pairs(deps.store, of, 1) == first
     assert give_pairs(deps.store, of, 3)[0] == first[0]
-    (shown,) = blind_pairs(deps.store, of, first)
+    (shown,) = blind_pairs(deps.store, of, first, str)
     record_answers(deps.store, of, [answered(shown)], "mcp")
     assert give_pairs(deps.store, of, 1) != first
     assert standing_of(deps.store, of).model_dump() == {"labelled": 1, "open": 2, "left": 3}
@@ -280,3 +284,20 @@ def test_reviewers_at_once_label_different_pairs(deps: Deps) -> None:
     assert {name: times for name, times in by_pair.items() if times > 1} == {
         name: 2 for name in by_pair if drawing.is_doubled(secret, name)
     }
+
+
+def test_lines_are_kept_of_the_latest_audits_as_long_as_their_store_is_there(tmp_path: Path) -> None:
+    store = open_store(tmp_path / "s.db")
+    names = [f"a{n}" for n in range(5)]
+    for name in names:
+        with_secret(store, review_pairs(2), audit=name)
+    audits = [at_work(store, "ann", name).audit for name in names]
+    lines = [lines_of(store, audit, utc_now()) for audit in audits]
+    assert lines_of(store, audits[4], utc_now()) is lines[4] and lines_of(store, audits[1], utc_now()) is lines[1]
+    assert lines_of(store, audits[0], utc_now()) is not lines[0]
+    assert lines_of(store, audits[2], utc_now()) is not lines[2]
+    store.close()
+    closed = ref(store)
+    del store
+    gc.collect()
+    assert closed() is None

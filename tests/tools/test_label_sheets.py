@@ -18,6 +18,7 @@ from misjudge_storage.engine import Store
 from misjudge_storage.errors import InvalidInput
 from misjudge_storage.review_records import Review
 from misjudge_tools.deps import Deps
+from misjudge_tools.exporting.keys import Hide
 from misjudge_tools.labelling.giving import Session, blind_pairs
 from misjudge_tools.labelling.review_requests import SheetInRequest, SheetOutRequest
 from misjudge_tools.labelling.values import ReviewPair
@@ -103,9 +104,9 @@ async def test_a_sheet_of_many_pairs_is_written_few_at_a_time(
     with_secret(deps.store, review_pairs(50))
     read: list[int] = []
 
-    def counted(store: Store, of: Session, some: Sequence[Review]) -> list[ReviewPair]:
+    def counted(store: Store, of: Session, some: Sequence[Review], hide: Hide) -> list[ReviewPair]:
         read.append(len(some))
-        return blind_pairs(store, of, some)
+        return blind_pairs(store, of, some, hide)
 
     monkeypatch.setattr("misjudge_tools.review.blind_pairs", counted)
     out = await written(deps, tmp_path / f"sheet{suffix}", pairs=50)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from email.utils import formatdate
 from typing import Any
 
@@ -73,6 +75,24 @@ async def test_a_list_without_end_is_left(server: LoopbackServer, monkeypatch: p
     monkeypatch.setattr(listing, "MOST_BYTES", 1000)
     server.enqueue({"data": [{"id": "a" * 2000}]})
     assert (await list_models(there(server))).models is None
+
+
+async def test_a_list_that_comes_byte_by_byte_for_ever_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000000\r\n\r\n")
+        with suppress(ConnectionError):
+            while not writer.is_closing():
+                writer.write(b" ")
+                await writer.drain()
+                await asyncio.sleep(0)
+        writer.close()
+
+    monkeypatch.setattr(listing, "TIMEOUT_S", 0.3)
+    monkeypatch.setattr(listing, "MOST_BYTES", 10**12)
+    async with await asyncio.start_server(drip, "127.0.0.1") as dripping, asyncio.timeout(30):
+        port = dripping.sockets[0].getsockname()[1]
+        assert await list_models(Endpoint(base_url=f"http://127.0.0.1:{port}/v1")) == Listing()
 
 
 async def test_a_broken_connection_and_an_address_of_no_host_list_nothing(server: LoopbackServer) -> None:

@@ -46,7 +46,7 @@ def judged(seed: int, pairs: int, *, verified: int = 0, error: float = 0.04) -> 
 def labelled(store: Store, number: int, only: Stream) -> None:
     """By a person who always sees which side did it."""
     of = at_work(store, "ann")
-    shown = [unquoted(one) for one in blind_pairs(store, of, give_pairs(store, of, number, only))]
+    shown = [unquoted(one) for one in blind_pairs(store, of, give_pairs(store, of, number, only), str)]
     assert len(shown) == number
     answers = [GivenAnswer(one.pair, "A" if "done" in one.response_a else "B", None, None) for one in shown]
     record_answers(store, of, answers, "mcp")

@@ -207,6 +207,16 @@ async def test_roles_that_share_a_model_share_its_two_requests(server: LoopbackS
     assert len(server.requests) == 4
 
 
+async def test_roles_that_share_a_model_with_two_keys_are_asked_with_each(server: LoopbackServer) -> None:
+    server.always(OBEYED)
+    keyed = [Endpoint(base_url=server.base_url, key=SecretStr(key)) for key in (KEY, f"{KEY}b")]
+    report = await pinged({
+        "judge": Profile(model="m", endpoint=keyed[0]), "agent": Profile(model="m", endpoint=keyed[1]),
+    })  # fmt: skip
+    assert [one.roles for one in report.models] == [("agent",), ("judge",)]
+    assert {request.headers["authorization"] for request in server.requests} == {f"Bearer {KEY}", f"Bearer {KEY}b"}
+
+
 async def test_only_the_roles_asked_for_that_have_a_model_are_pinged(server: LoopbackServer) -> None:
     server.always(OBEYED)
     models = {name: Profile(model=f"{name}-m", endpoint=endpoint(server)) for name in ("agent", "judge")}

@@ -50,7 +50,7 @@ async def test_a_chinese_report_says_so_in_chinese(tmp_path: Path) -> None:
     found = await texts(wrong(40, success=False, ability_bucket="near"), tmp_path, language="zh")
     said = re.compile("失败的?一方(?!，而?另一方也没有更好)")  # that is of pairs of which both sides failed
     assert not any(said.search(text) for text in found.values())
-    assert "选中答案认为较差的一方" in found["report.md"]
+    assert "选中标准答案认为较差的一方" in found["report.md"]
 
 
 async def test_where_success_is_known_failure_is_called_so(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from misjudge_tools.summary.deciding.phrases import Language
 from misjudge_tools.summary.deciding.verdict import Findings, verdict
 
 MEASURED = re.compile(r"\d+\.\d %[ ,，]")
-COUNTS = {"en": re.compile(r"\d+ of \d+"), "zh": re.compile(r"\d+ 个可判定配对[^）]*中 \d+ 个")}
+COUNTS = {"en": re.compile(r"\d+ of \d+"), "zh": re.compile(r"\d+ [个次][^（）：]*中的 \d+ [个次]")}
 LANGUAGES: tuple[Language, Language] = ("en", "zh")
 
 
@@ -39,7 +39,7 @@ def test_a_judge_that_fails_on_near_pairs_only_is_not_to_be_used_there() -> None
     )
     assert verdict(found, "zh").sentences[0] == (
         "不要用这个裁判在能力差距小于 0.10 的智能体之间做选择：它选中了失败的一方："
-        "37 个可判定配对上的回答中 11 个（29.7 %，95 % 区间 17–47 %）。"
+        "37 次对可判定配对的判定中的 11 次（29.7 %，95 % 区间 17–47 %）。"
     )
 
 
@@ -166,7 +166,7 @@ def test_a_judge_that_fails_on_near_and_wide_pairs_is_not_to_be_used_at_all(lang
 def test_failure_is_said_only_of_sides_that_are_known_to_have_failed(found: Findings, language: Language) -> None:
     failed, worse = {
         "en": ("picked the side that failed", "picked the side that gold calls worse"),
-        "zh": ("选中了失败的一方", "选中了答案认为较差的一方"),
+        "zh": ("选中了失败的一方", "选中了标准答案认为较差的一方"),
     }[language]
     known = " ".join(verdict(found, language).sentences)
     preferred = " ".join(verdict(found._replace(failed_known=False), language).sentences)

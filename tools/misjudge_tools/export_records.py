@@ -26,7 +26,7 @@ from misjudge_tools.deps import Deps
 from misjudge_tools.exporting.gauge_replay import write_gauge_replay
 from misjudge_tools.exporting.judge_logs import OURS as LOGS
 from misjudge_tools.exporting.judge_logs import write_judge_logs
-from misjudge_tools.exporting.keys import Hide, hidden, key_hider
+from misjudge_tools.exporting.keys import Hide, hidden, key_hider, without_keys
 from misjudge_tools.exporting.parquet_files import write_parquet
 from misjudge_tools.exporting.sarif import OURS as SARIF
 from misjudge_tools.exporting.sarif import Totals, write_sarif
@@ -37,7 +37,6 @@ from misjudge_tools.file_requests import ExportFormat, ExportRequest
 from misjudge_tools.report.facts import calls_of
 from misjudge_tools.report.figures import figures
 from misjudge_tools.report.guide_reports import guide_reports
-from misjudge_tools.report.keyless import without_keys
 from misjudge_tools.requests import SummarizeRequest
 from misjudge_tools.results import (
     MARK_EPISODES,

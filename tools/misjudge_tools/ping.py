@@ -12,7 +12,7 @@ from misjudge_storage.types import Value
 from misjudge_tools.gateway.calls import Call, ChatTurn, Exchange
 from misjudge_tools.gateway.pool import Gateways
 from misjudge_tools.gateway.pricing import Pricing
-from misjudge_tools.gateway.settings import Price, RoleName
+from misjudge_tools.gateway.settings import Endpoint, Price, RoleName
 from misjudge_tools.profiles import ModelSettings, Profile
 
 ROLES: tuple[RoleName, ...] = get_args(RoleName)
@@ -76,11 +76,11 @@ async def ping(models: ModelSettings, gateways: Gateways, roles: Sequence[RoleNa
 
     Raises InvalidInput where none of the roles has a model.
     """
-    groups: dict[tuple[str, str], list[RoleName]] = {}
+    groups: dict[tuple[str, Endpoint], list[RoleName]] = {}
     for role in roles:
         profile = models.role(role)
         if profile.model is not None:
-            groups.setdefault((profile.model, profile.endpoint.model_dump_json()), []).append(role)
+            groups.setdefault((profile.model, profile.endpoint), []).append(role)
     if not groups:
         raise InvalidInput(
             f"No model is configured for {' and '.join(roles)}. Set TAOTOKEN_MODEL, or see `misjudge config`."

@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 
 from misjudge_storage import judging_records, queries, record_lists, rubric_details, run_records
 from misjudge_storage.engine import Store
-from misjudge_storage.errors import InvalidInput
+from misjudge_storage.errors import InvalidInput, NotFound
 from misjudge_storage.judging_records import AuditRow
 from misjudge_storage.queries import BY_KIND, Fields
 from misjudge_storage.record_lists import JUDGE_ROLES, Listed
@@ -69,6 +69,23 @@ async def read_record(request: RecordRequest, deps: Deps) -> RecordPage:
             return await asyncio.to_thread(_read, known, asked, deps.store)
 
 
+async def read_without_store(request: RecordRequest, roots: Sequence[Path] | None) -> RecordPage:
+    """`read_record` where there is no store yet, and none is made: lists are empty, and reports can be read.
+
+    Raises InvalidInput for a report that may not be read, NotFound for anything else.
+    """
+    asked = _with_cursor(request)
+    parts = [unquote(part) for part in asked.uri.removeprefix(SCHEME).split("/")]
+    match parts if asked.uri.startswith(SCHEME) else []:
+        case ["reports"]:
+            return await asyncio.to_thread(_reports, asked, roots)
+        case ["reports", path]:
+            return await asyncio.to_thread(_report, path, asked, roots)
+        case ["audits" | "rubrics" as name]:
+            return list_page(asked.uri, _Rows(name, [], 0), asked.cursor, asked.max_bytes)
+    raise NotFound("Nothing is stored here yet, so there is no such thing. Import records or run a demo first.")
+
+
 def _with_cursor(request: RecordRequest) -> RecordRequest:
     """The request with the cursor of its address as one of its own."""
     goes_on = _GOES_ON.search(request.uri)
@@ -91,9 +108,11 @@ async def _summary(name: str, request: RecordRequest, deps: Deps) -> RecordPage:
 def _reports(request: RecordRequest, roots: Sequence[Path] | None) -> RecordPage:
     from misjudge_tools.report_files import report_files
 
-    found = [Listed({**report._asdict(), "uri": report.uri}, 0, 1, False) for report in report_files(roots)]
-    rows = _Rows("reports", found[request.cursor :], len(found))
-    return list_page(request.uri, rows, request.cursor, request.max_bytes)
+    found = report_files(roots)
+    listed = [Listed({**report._asdict(), "uri": report.uri}, 0, 1, False) for report in found.reports]
+    rows = _Rows("reports", listed[request.cursor :], len(listed))
+    shown = list_page(request.uri, rows, request.cursor, request.max_bytes)
+    return shown.model_copy(update={"record": {**shown.record, "note": found.note}}) if found.note else shown
 
 
 def _report(path: str, request: RecordRequest, roots: Sequence[Path] | None) -> RecordPage:

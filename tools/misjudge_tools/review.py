@@ -14,6 +14,7 @@ from misjudge_storage.errors import InvalidInput
 from misjudge_storage.label_records import CameBy
 from misjudge_storage.review_records import Review
 from misjudge_tools.deps import Deps
+from misjudge_tools.exporting.keys import key_hider
 from misjudge_tools.exporting.writing import new_file, target
 from misjudge_tools.interchange.confinement import refuse_outside
 from misjudge_tools.labelling.giving import (
@@ -69,13 +70,14 @@ async def review(
         raise InvalidInput("An answer needs pref: which response the person found better, A, B or tie.")
     if request.pref is not None and request.pair is None:
         raise InvalidInput("An answer needs pair: the token of the pair that the person was shown.")
-    return await asyncio.to_thread(_reviewed, request, deps.store, came_by, most_bytes)
+    return await asyncio.to_thread(_reviewed, request, deps, came_by, most_bytes)
 
 
-def _reviewed(request: ReviewRequest, store: Store, came_by: CameBy, most_bytes: int | None) -> ReviewResult:
+def _reviewed(request: ReviewRequest, deps: Deps, came_by: CameBy, most_bytes: int | None) -> ReviewResult:
+    store = deps.store
     of = session(store, request.audit, request.reviewer)
     if request.pref is None:
-        return _shown(request, store, of, most_bytes)
+        return _shown(request, deps, of, most_bytes)
     given = GivenAnswer(request.pair or "", request.pref, request.success_a, request.success_b)
     (recorded,) = record_answers(store, of, [given], came_by)
     standing = standing_of(store, of)
@@ -90,9 +92,10 @@ def _reviewed(request: ReviewRequest, store: Store, came_by: CameBy, most_bytes:
     )
 
 
-def _shown(request: ReviewRequest, store: Store, of: Session, most_bytes: int | None) -> ReviewResult:
+def _shown(request: ReviewRequest, deps: Deps, of: Session, most_bytes: int | None) -> ReviewResult:
+    store = deps.store
     given = give_pairs(store, of, 1) if request.pair is None else [_given(store, of, request.pair)]
-    pairs = blind_pairs(store, of, given)
+    pairs = blind_pairs(store, of, given, key_hider(deps.models))
     shown = part_of(quoted(pairs[0]), request.cursor, most_bytes) if pairs else None
     marked = _mark(store, of, given[0]) if given else None
     return ReviewResult(
@@ -156,7 +159,7 @@ def _sheet_written(request: SheetOutRequest, deps: Deps) -> SheetResult:
             raise InvalidInput(why_nothing(deps.store, of, request.only))
         # Within, so that a disk that was full has room again when the pairs are taken back.
         with new_file(path, force=request.force, roots=deps.roots) as beside:
-            written = write_sheet(beside, _blind_in_turn(deps.store, of, given), path.suffix.lower())
+            written = write_sheet(beside, _blind_in_turn(deps, of, given), path.suffix.lower())
     return SheetResult(
         audit=of.audit.name,
         reviewer=of.reviewer,
@@ -169,10 +172,11 @@ def _sheet_written(request: SheetOutRequest, deps: Deps) -> SheetResult:
     )
 
 
-def _blind_in_turn(store: Store, of: Session, given: Sequence[Review]) -> Iterator[ReviewPair]:
+def _blind_in_turn(deps: Deps, of: Session, given: Sequence[Review]) -> Iterator[ReviewPair]:
     """`blind_pairs`, few in memory at a time: a sheet may hold thousands."""
+    hide = key_hider(deps.models)
     for start in range(0, len(given), _AT_A_TIME):
-        yield from blind_pairs(store, of, given[start : start + _AT_A_TIME])
+        yield from blind_pairs(deps.store, of, given[start : start + _AT_A_TIME], hide)
 
 
 async def sheet_in(request: SheetInRequest, deps: Deps) -> SheetResult:

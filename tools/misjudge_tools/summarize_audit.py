@@ -25,7 +25,13 @@ from misjudge_tools.summary.kinship import shared_warnings, stated_families
 from misjudge_tools.summary.panel_counts import CascadeCounts
 from misjudge_tools.summary.panel_section import escalation_warnings
 from misjudge_tools.summary.parts import RUBRICS, is_part, only_rubric_parts, part_named
-from misjudge_tools.summary.sections import PICKED_ONLY, picked_warnings, trouble_warnings, unfinished_warnings
+from misjudge_tools.summary.sections import (
+    PICKED_ONLY,
+    picked_warnings,
+    silent_warnings,
+    trouble_warnings,
+    unfinished_warnings,
+)
 from misjudge_tools.summary.values import AuditSummary, SectionName, Sections
 
 SECTIONS: tuple[str, ...] = get_args(SectionName)
@@ -70,6 +76,7 @@ def summary_of(counts: AuditCounts) -> AuditSummary:
         judge=chosen.label if chosen else None,
         warnings=(
             *unfinished_warnings(counts.unfinished),
+            *silent_warnings([judge.label for judge in counts.judges if judge.judge_id in counts.silent]),
             *trouble_warnings(counts.troubled),
             *([PICKED_ONLY] if counts.picked_only else []),
             *picked_warnings(counts.picked_pairs, counts.pairs.decidable),
@@ -87,7 +94,8 @@ def _probed_warnings(counts: AuditCounts, chosen: Entry | None) -> Iterator[str]
     """Of a summary of the one judge that judged: where to find those that were merely probed."""
     judged = {judge.label for judge in counts.judged}
     if chosen is not None and chosen.judge in judged:
-        for label in sorted({judge.label for judge in counts.judges} - judged):
+        probed = {judge.label for judge in counts.judges if judge.judge_id in counts.probes}
+        for label in sorted(probed - judged):
             see = f"see its probes with judge={label} (--judge {quote(label)})"
             yield f"Judge {label} was probed here and judged nothing: {see}."
 

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from misjudge_storage.errors import InvalidInput
 from misjudge_tools.deps import Deps
-from misjudge_tools.exporting.keys import Hide, key_hider
+from misjudge_tools.exporting.keys import Hide, key_hider, without_keys
 from misjudge_tools.exporting.spreadsheets import begins_with, write_csv
 from misjudge_tools.exporting.writing import new_file, new_folder, target
 from misjudge_tools.file_requests import ReportFormat, ReportRequest
@@ -144,7 +144,7 @@ def _markdown(place: Path, made: _Made) -> None:
 
 
 def _figures(place: Path, made: _Made) -> None:
-    write_csv(place, CSV_COLUMNS, (made.hide(figure._asdict()) for figure in made.facts.figures.values()))
+    write_csv(place, CSV_COLUMNS, (without_keys(figure._asdict(), made.hide) for figure in made.facts.figures.values()))
 
 
 def _summary(place: Path, made: _Made) -> None:

@@ -17,7 +17,7 @@ from sqlalchemy import Connection
 
 from misjudge_storage.export_rows import Fields, Rows, pair_rows, read_calls, satisfied_failure_rows
 from misjudge_storage.hashing import digest
-from misjudge_tools.exporting.keys import Hide
+from misjudge_tools.exporting.keys import Hide, without_keys
 from misjudge_tools.results import record_uri
 from misjudge_tools.stats.rates import Tally
 from misjudge_tools.summary.judged import SATISFACTION_FORMS
@@ -140,12 +140,12 @@ def _results(
             rule = rule_of(row) if label and judge in {None, label} else None
             if rule is not None:
                 calls = read_calls(connection, audit_id, row["pair_id"], row["judge_fingerprint"])
-                yield _pair_result(audit, hide(row), rule, calls, totals.get(label))
+                yield _pair_result(audit, without_keys(row, hide), rule, calls, totals.get(label))
     with closing(satisfied_failure_rows(connection, audit_id, SATISFACTION_FORMS)) as rows:
         for row in rows:
             label = row["judge"]
             if judge in {None, label}:
-                yield _episode_result(audit, hide(row), totals.get(label))
+                yield _episode_result(audit, without_keys(row, hide), totals.get(label))
 
 
 def rule_of(row: Mapping[str, Any]) -> str | None:

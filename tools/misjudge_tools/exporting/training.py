@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 
 from misjudge_storage.export_rows import ExportedPair, exported_episodes, exported_pairs
 from misjudge_tools.exporting.json_lines import line
-from misjudge_tools.exporting.keys import Hide
+from misjudge_tools.exporting.keys import Hide, without_keys
 from misjudge_tools.exporting.preference import Completion, Omission, Row, dpo_row, judge_found, kto_row
 from misjudge_tools.exporting.shipped import refuse_shipped
 from misjudge_tools.exporting.splitting import split_of
@@ -116,7 +116,7 @@ def _write(folder: Path, made: Callable[[], _Stream], options: Options) -> Train
             if one.kept:
                 after[one.ability] += 1
                 is_test = split.is_test(one.row.task)
-                (test if is_test else train).write(line(options.hide(one.row.fields)))
+                (test if is_test else train).write(line(without_keys(one.row.fields, options.hide)))
                 rows[TEST if is_test else TRAIN] += 1
                 completions.update([one.row.completion] if one.row.completion else [])
     if TEST not in rows:

@@ -133,18 +133,19 @@ def _refuse_others(path: Path, place: Path, roots: Roots, ours: re.Pattern[bytes
     """An agent may not be trusted to know what it replaces. An empty file is nobody's."""
     if roots is None or not os.path.lexists(place) or place.is_dir():
         return
-    if place.is_symlink() or not place.is_file() or not _begins(place, ours or _NOTHING, empty=True):
+    if place.is_symlink() or not place.is_file() or not begins(place, ours or _NOTHING, empty=True):
         raise InvalidInput(
             f"{path} is no file of this kind that misjudge wrote, so only a person may replace it, in a shell. "
             "Name a new place."
         )
 
 
-def _begins(place: Path, ours: re.Pattern[bytes], *, empty: bool = False) -> bool:
+def begins(place: Path, ours: re.Pattern[bytes], *, empty: bool = False) -> bool:
+    """Whether a file begins as `ours` do; with `empty`, also one that holds nothing. False where it cannot be read."""
     try:
         with place.open("rb") as file:
             start = file.read(_LOOKED_AT)
-    except OSError:
+    except (OSError, ValueError):  # a name that no file can have
         return False
     return ours.match(start) is not None if start else empty
 
@@ -167,7 +168,7 @@ def _refuse_other_folders(path: Path, place: Path, kind: str) -> None:
     marker = place / MARKER
     if not marker.is_file():
         raise InvalidInput(f"The folder {path} holds other files and is never replaced. Name a new folder.")
-    if not _begins(marker, re.compile(re.escape(_mark(kind).encode()))):
+    if not begins(marker, re.compile(re.escape(_mark(kind).encode()))):
         raise InvalidInput(
             f"The folder {path} holds another kind of output than {kind}, which never takes its place. Name a new "
             "folder, or remove that one yourself."

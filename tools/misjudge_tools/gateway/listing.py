@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from email.utils import parsedate_to_datetime
@@ -35,14 +36,18 @@ async def list_models(endpoint: Endpoint) -> Listing:
     key = endpoint.key.get_secret_value().strip() if endpoint.key else ""
     headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "misjudge"}
     try:
-        async with httpx2.AsyncClient(
-            trust_env=endpoint.trust_env and not is_loopback(base), timeout=TIMEOUT_S, follow_redirects=False
-        ) as client:
+        # The client's own limit is for each read, and so without end for a gateway that answers byte by byte.
+        async with (
+            asyncio.timeout(TIMEOUT_S),
+            httpx2.AsyncClient(
+                trust_env=endpoint.trust_env and not is_loopback(base), timeout=TIMEOUT_S, follow_redirects=False
+            ) as client,
+        ):
             asked = time.time()
             async with client.stream("GET", f"{base}/models", headers=headers | _bearer(key)) as response:
                 skew = _skew(response.headers.get("date", ""), (asked + time.time()) / 2)
                 body = await _body(response)
-    except (httpx2.HTTPError, httpx2.InvalidURL, UnicodeError, ValueError):
+    except (httpx2.HTTPError, httpx2.InvalidURL, TimeoutError, UnicodeError, ValueError):
         return Listing()
     return Listing(_models(body) if response.status_code == 200 else None, skew)
 
@@ -52,12 +57,12 @@ def _bearer(key: str) -> dict[str, str]:
 
 
 async def _body(response: Any) -> bytes:
-    body = b""
+    body = bytearray()
     async for part in response.aiter_raw():
         body += part
         if len(body) > MOST_BYTES:
             return b""
-    return body
+    return bytes(body)
 
 
 def _models(body: bytes) -> frozenset[str] | None:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from misjudge_storage.types import BadRecord, Episode, Record
+from misjudge_tools.interchange.named_lines import MOST_NAMED, named_lines
 from misjudge_tools.interchange.verdict_words import VerdictWords
 from misjudge_tools.rubrics.rules import cites_response
 
@@ -13,8 +14,6 @@ NAMED = 10
 """Different problems that an error or report spells out."""
 RECORDED = 1_000
 """Problems that are kept with an import of the other records."""
-_LINES = 3
-"""Lines that a problem of many records names."""
 
 
 class Sieve:
@@ -59,7 +58,7 @@ class Sieve:
         if bad.problem in self._numbers or len(self._numbers) < NAMED:
             self._numbers[bad.problem] += 1
             lines = self._lines.setdefault(bad.problem, [])
-            if len(lines) < _LINES:
+            if len(lines) < MOST_NAMED:
                 lines.append(bad.line)
 
     @property
@@ -69,16 +68,8 @@ class Sieve:
 
     def complaints(self) -> tuple[str, ...]:
         """The first different problems, each once, with the lines of its records."""
-        return tuple(f"{_places(lines, self._numbers[said])}: {said}" for said, lines in self._lines.items())
+        return tuple(f"{named_lines(lines, self._numbers[said])}: {said}" for said, lines in self._lines.items())
 
 
 def _tells_success(episode: Episode) -> bool:
     return bool(episode.satisfaction) or any(check.passed is not None for check in episode.checks)
-
-
-def _places(lines: list[int], number: int) -> str:
-    """`line 2`, `lines 2 and 5`, `lines 2, 3, 4 and 57 more`."""
-    if number == 1:
-        return f"line {lines[0]}"
-    *others, last = [*map(str, lines), *([f"{number - len(lines)} more"] if number > len(lines) else [])]
-    return f"lines {', '.join(others)} and {last}"

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
-from functools import lru_cache
+from threading import Lock
 from typing import Final, NamedTuple
+from weakref import WeakKeyDictionary
 
 from sqlalchemy import Connection
 
@@ -16,6 +17,7 @@ from misjudge_storage.engine import Store
 from misjudge_storage.errors import StoreError
 from misjudge_storage.judging_records import AuditRow, PairSubject, read_audit, read_pair_subjects
 from misjudge_storage.review_records import Review, Stream
+from misjudge_tools.exporting.keys import Hide, without_keys
 from misjudge_tools.judging.blinding import blinder
 from misjudge_tools.judging.pairing import transcript
 from misjudge_tools.labelling.queue import (
@@ -34,6 +36,20 @@ NO_PAIRS = "The audit has no pair of two transcripts, so there is nothing that a
 NOTHING_LEFT = "Nothing is left for this reviewer: every pair has the labels that it needs, or others are labelling it."
 NOTHING_LEFT_THERE = "Nothing is left of this stream for this reviewer. Ask for pairs of both."
 _STEADY_FOR: Final = timedelta(minutes=1)
+_MOST_KEPT: Final = 4
+"""Audits of a store whose lines are kept."""
+
+
+class _Kept(NamedTuple):
+    """The lines of an audit, and what it held when they were read."""
+
+    extent: records.Extent
+    lines: Lines
+
+
+_KEPT: Final = WeakKeyDictionary[Store, dict[AuditRow, _Kept]]()
+"""What is kept of a store goes with it."""
+_KEEPING: Final = Lock()
 
 
 class Session(NamedTuple):
@@ -127,12 +143,13 @@ def why_nothing(store: Store, of: Session, only: Stream | None = None) -> str:
     return NOTHING_LEFT_THERE if only else NOTHING_LEFT
 
 
-def blind_pairs(store: Store, of: Session, reviews: Sequence[Review]) -> list[ReviewPair]:
-    """What the reviewer sees of these pairs, in the same order."""
+def blind_pairs(store: Store, of: Session, reviews: Sequence[Review], hide: Hide) -> list[ReviewPair]:
+    """What the reviewer sees of these pairs, in the same order, without keys of the configuration."""
     with store.read() as connection:
         pair_ids = [one.pair_id for one in reviews]
         found = {one.pair_id: one for one in read_pair_subjects(connection, of.audit.audit_id, pair_ids)}
-    return [_blind_pair(review, found[review.pair_id]) for review in reviews]
+    # Before anything else: masked or quoted, a text would hide a key.
+    return [_blind_pair(review, without_keys(found[review.pair_id], hide)) for review in reviews]
 
 
 def _blind_pair(review: Review, subject: PairSubject) -> ReviewPair:
@@ -163,8 +180,21 @@ def lines_of(store: Store, audit: AuditRow, now: datetime) -> Lines:
     return _kept_lines(store, audit, extent)
 
 
-@lru_cache(maxsize=4)
-def _kept_lines(store: Store, audit: AuditRow, _: records.Extent) -> Lines:
+def _kept_lines(store: Store, audit: AuditRow, extent: records.Extent) -> Lines:
+    with _KEEPING:
+        kept = _KEPT.setdefault(store, {}).get(audit)
+    if kept is None or kept.extent != extent:
+        kept = _Kept(extent, _lined_up(store, audit))
+    with _KEEPING:
+        of_store = _KEPT.setdefault(store, {})
+        of_store.pop(audit, None)
+        of_store[audit] = kept  # the latest last
+        while len(of_store) > _MOST_KEPT:
+            del of_store[next(iter(of_store))]
+    return kept.lines
+
+
+def _lined_up(store: Store, audit: AuditRow) -> Lines:
     with store.read() as connection:
         pairs = records.reviewable_pairs(connection, audit.audit_id)
         imported = records.imported_votes(connection, audit.audit_id)

@@ -15,6 +15,7 @@ from aiohttp import web
 from misjudge_storage.engine import Store
 from misjudge_storage.errors import InvalidInput, MisjudgeError, NotFound
 from misjudge_tools.deps import Deps
+from misjudge_tools.exporting.keys import Hide, key_hider
 from misjudge_tools.labelling.giving import NO_PAIRS, Session, session, standing_of, why_nothing
 from misjudge_tools.labelling.page_guard import Handler, guard, headers
 from misjudge_tools.labelling.page_requests import LabelPageRequest, LabelPageResult
@@ -49,6 +50,7 @@ class _Site:
     of: Session
     language: Language
     linger_s: float
+    hide: Hide
     over: asyncio.Event = field(default_factory=asyncio.Event)
     ending: asyncio.TimerHandle | None = None
 
@@ -66,7 +68,7 @@ async def label_page(request: LabelPageRequest, deps: Deps, *, linger_s: float =
     store = deps.store
     of = await asyncio.to_thread(session, store, request.audit, request.reviewer)
     standing = await asyncio.to_thread(standing_of, store, of)  # a pair is given to whoever opens the page, not before
-    site = _Site(store, of, request.language, linger_s)
+    site = _Site(store, of, request.language, linger_s, key_hider(deps.models))
     if not standing.open + standing.left:
         yield Opened(of, await asyncio.to_thread(_result, site, standing, None), site.over)
         return
@@ -151,7 +153,7 @@ async def _take(request: web.Request) -> web.StreamResponse:
 async def _pair(request: web.Request, status: int, note: str | None) -> web.Response:
     site = request.app[_SITE]
     _stay(site)
-    page = await asyncio.to_thread(pair_page, site.store, site.of, request.match_info["review"])
+    page = await asyncio.to_thread(pair_page, site.store, site.of, request.match_info["review"], site.hide)
     return _html(await asyncio.to_thread(pair_html, page, site.of.reviewer, site.language, note), status)
 
 

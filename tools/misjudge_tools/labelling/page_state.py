@@ -12,6 +12,7 @@ from misjudge_storage.engine import Store
 from misjudge_storage.errors import NotFound
 from misjudge_storage.label_records import answer_to
 from misjudge_storage.review_records import Review
+from misjudge_tools.exporting.keys import Hide
 from misjudge_tools.labelling.giving import Session, blind_pairs, give_pairs, read_standing, standing_of
 from misjudge_tools.labelling.queue import Standing, unanswered
 from misjudge_tools.labelling.recording import UNKNOWN, as_shown
@@ -36,7 +37,7 @@ def next_token(store: Store, of: Session) -> str | None:
     return given[0].token if given else None
 
 
-def pair_page(store: Store, of: Session, token: str) -> PairPage:
+def pair_page(store: Store, of: Session, token: str, hide: Hide) -> PairPage:
     """The page of a pair that was given to the reviewer. Raises NotFound."""
     audit_id = of.audit.audit_id
     standing = read_standing(store, audit_id)
@@ -48,7 +49,7 @@ def pair_page(store: Store, of: Session, token: str) -> PairPage:
     with store.read() as connection:
         answer = answer_to(connection, audit_id, review)
         made_up = queries.has_simulated_sides(connection, audit_id, review.pair_id)
-    (pair,) = blind_pairs(store, of, [review])
+    (pair,) = blind_pairs(store, of, [review], hide)
     before = _last_labelled(reviews, place)
     return PairPage(pair, as_shown(answer) if answer else None, before, made_up, standing_of(store, of, standing))
 

@@ -15,6 +15,7 @@ from misjudge_storage.errors import InvalidInput
 from misjudge_storage.types import BadRecord
 from misjudge_tools.exporting.spreadsheets import write_csv
 from misjudge_tools.interchange.files import Row, read_csv, read_jsonl
+from misjudge_tools.interchange.named_lines import named_lines
 from misjudge_tools.labelling.question import read_done, read_preference
 from misjudge_tools.labelling.values import GivenAnswer, ReviewPair
 
@@ -27,7 +28,6 @@ LONGEST_CELL: Final = 32_000
 """Characters. Spreadsheets take 32,767, and spoil the rows behind a longer cell."""
 _MOST_ROWS: Final = 10_000
 _MOST_PROBLEMS: Final = 5
-_MOST_LINES: Final = 3
 
 
 class Written(NamedTuple):
@@ -119,19 +119,10 @@ def nothing_stored(path: Path, problems: Sequence[Problem]) -> InvalidInput:
     lines: dict[str, list[int]] = {}
     for line, what in problems:
         lines.setdefault(what, []).append(line)
-    told = [f"{_numbered(numbers)}: {what}" for what, numbers in [*lines.items()][:_MOST_PROBLEMS]]
+    told = [f"{named_lines(numbers, len(numbers))}: {what}" for what, numbers in [*lines.items()][:_MOST_PROBLEMS]]
     more = sum(map(len, [*lines.values()][_MOST_PROBLEMS:]))
     rest = [f"and {more:,} more"] if more else []
     return InvalidInput(f"Nothing of {path.name} was stored. {' '.join([*told, *rest])}")
-
-
-def _numbered(lines: Sequence[int]) -> str:
-    """`line 2`, `lines 2 and 3`, `lines 2, 3, 4 and 9 more`"""
-    if len(lines) == 1:
-        return f"line {lines[0]}"
-    more = len(lines) - _MOST_LINES
-    shown = [*map(str, lines[:_MOST_LINES]), *([f"{more:,} more"] if more > 0 else [])]
-    return f"lines {', '.join(shown[:-1])} and {shown[-1]}"
 
 
 def _line(row: Row | BadRecord) -> _Line | None:

@@ -100,7 +100,7 @@ ROWS_LEFT_OUT = Phrase(
     "{shown} of {all} rows are drawn; the summary has all.", "只画出 {all} 行中的 {shown} 行；摘要中有全部。"
 )
 POINTS = Phrase("percentage points", "百分点")
-BY_GOLD = Phrase("How often the judge picked the side that gold calls worse", "裁判选中答案认为较差一方的频率")
+BY_GOLD = Phrase("How often the judge picked the side that gold calls worse", "裁判选中标准答案认为较差一方的频率")
 """A title in place of another one, where no side is known to have failed."""
 
 RISK_AXIS = Phrase("wrong, of what it decides", "错误，占已判定")

@@ -7,16 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from misjudge_storage.hashing import digest
-from misjudge_storage.report_rows import (
-    Check,
-    Excerpt,
-    RawCall,
-    Replies,
-    Reply,
-    ReportEpisode,
-    ReportPair,
-    TaskText,
-)
+from misjudge_storage.report_calls import Excerpt, RawCall, Replies, Reply
+from misjudge_storage.report_rows import Check, ReportEpisode, ReportPair, TaskText
 from misjudge_storage.types import Message
 from misjudge_tools.report.plain_text import Cut, cut, visible
 

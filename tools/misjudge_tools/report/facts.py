@@ -7,13 +7,13 @@ from typing import Any, Final, NamedTuple
 
 from misjudge_storage import report_rows as rows
 from misjudge_storage.conflict_rows import PairConflict, conflict_pairs, satisfied_failures
+from misjudge_storage.report_calls import Subject, other_calls, replies
 from misjudge_storage.report_rows import ReportPair, ReportSession
 from misjudge_storage.summary_values import JudgeFacts
-from misjudge_tools.exporting.keys import Hide
+from misjudge_tools.exporting.keys import Hide, without_keys
 from misjudge_tools.report.document import Document
 from misjudge_tools.report.drill_down import Behind, Detail, Kind, detail
 from misjudge_tools.report.figures import Figure, figures
-from misjudge_tools.report.keyless import without_keys
 from misjudge_tools.report.page_parts import document
 from misjudge_tools.summary.counts import AuditCounts
 from misjudge_tools.summary.deciding.phrases import Language
@@ -179,7 +179,7 @@ def _all_conflicts(counts: AuditCounts, label: str | None) -> int:
 
 def _detail(counts: AuditCounts, label: str | None, conflict: _Conflict, hide: Hide) -> Detail:
     connection, audit_id, identity = counts.connection, counts.audit_id, conflict.identity
-    of: rows.Subject = "pair_id" if conflict.pair else "trajectory_id"
+    of: Subject = "pair_id" if conflict.pair else "trajectory_id"
     sides = rows.sides_of(connection, audit_id, identity) if conflict.pair else (identity,)
     episodes = [rows.read_episode(connection, side) for side in sides]
     behind = Behind(
@@ -187,8 +187,8 @@ def _detail(counts: AuditCounts, label: str | None, conflict: _Conflict, hide: H
         task_id=episodes[0].task_id,
         task=rows.read_task(connection, audit_id, episodes[0].task_id),
         episodes=episodes,
-        replies=rows.replies(connection, audit_id, of, identity, label),
-        others=rows.other_calls(connection, audit_id, of, identity, label, MOST_OTHERS),
+        replies=replies(connection, audit_id, of, identity, label),
+        others=other_calls(connection, audit_id, of, identity, label, MOST_OTHERS),
         pair=rows.report_pairs(connection, audit_id, [identity], label)[0] if conflict.pair else None,
     )
     return detail(without_keys(behind, hide))

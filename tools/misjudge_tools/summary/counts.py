@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 
 from sqlalchemy import Connection
@@ -51,6 +51,7 @@ from misjudge_storage.summary_values import (
     UnfinishedRun,
     Use,
 )
+from misjudge_storage.types import LOST
 from misjudge_tools.interchange.bill import Bill
 from misjudge_tools.requests import SummarizeRequest
 from misjudge_tools.stats.policies import MARGINS, margin_step
@@ -302,7 +303,7 @@ class AuditCounts:
     def panel(self) -> PanelCounts | None:
         """Of the judges that the question names, else of those that judged most. Raises NotFound or InvalidInput."""
         chosen = panel_judges(
-            without_probed(self.judges, self.probes, self.provenance),
+            self._answering,
             self.question.panel,
             self.audit,
             pairs_judged(self.groups),
@@ -330,8 +331,31 @@ class AuditCounts:
 
     @cached_property
     def judged(self) -> Sequence[JudgeFacts]:
-        """The judges, without those that were probed and gave no verdict of the audit; all where none gave any."""
-        return without_probed(self.judges, self.probes, self.provenance) or self.judges
+        """The judges, without those that were only probed or are `silent`; all where none is left."""
+        return self._answering or self.judges
+
+    @cached_property
+    def _answering(self) -> Sequence[JudgeFacts]:
+        known = without_probed(self.judges, self.probes, self.provenance)
+        return [judge for judge in known if judge.judge_id not in self.silent]
+
+    @cached_property
+    def silent(self) -> Collection[str]:
+        """The ids of judges that gave no reply at all beside others that did: a wrong name or a dead gateway makes no
+        judge of the audit. Not one that the question names.
+        """
+        if len(self.judges) < 2:
+            return ()
+        found = {
+            judge.judge_id for judge in self.judges if not self._replied(judge) and judge.judge_id not in self.probes
+        }
+        return found if len(found) < len(self.judges) else ()
+
+    def _replied(self, judge: JudgeFacts) -> bool:
+        calls, reasons = self.provenance.get(judge.judge_id), self.unscored.get(judge.judge_id, {})
+        lost = sum(reasons.get(reason, 0) for reason in LOST)
+        number = 0 if calls is None else calls.asked + calls.cached + calls.imported + calls.unasked
+        return judge.label == self.question.judge or number > lost
 
 
 def without_probed(

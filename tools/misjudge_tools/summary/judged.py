@@ -108,8 +108,8 @@ class Judged:
 
 
 def entries(counts: AuditCounts) -> list[Entry]:
-    """Every judge by its label; where tasks come in several subsets, then each judge on each subset."""
-    labels = list(dict.fromkeys(judge.label for judge in counts.judges))
+    """Every judge by its label, but not silent ones; where tasks come in several subsets, then each on each subset."""
+    labels = list(dict.fromkeys(judge.label for judge in counts.judges if judge.judge_id not in counts.silent))
     subsets = sorted({group.subset for group in counts.groups if group.subset is not None})
     whole = [Entry(label, label, None) for label in labels]
     if len(subsets) < 2:

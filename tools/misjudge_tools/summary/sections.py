@@ -227,6 +227,15 @@ def unfinished_warnings(runs: Sequence[UnfinishedRun]) -> tuple[str, ...]:
     return (*shown, *([f"{more} more runs ended before their plan was done."] if more else []))
 
 
+def silent_warnings(labels: Sequence[str]) -> tuple[str, ...]:
+    """Of judges that are left out since they gave no reply."""
+    more = len(labels) - MOST_WARNINGS
+    return (
+        *(f"Judge {label} gave no reply and is left out; judge={label} shows it." for label in labels[:MOST_WARNINGS]),
+        *([f"{more} more judges gave no reply and are left out."] if more > 0 else []),
+    )
+
+
 def trouble_warnings(episodes: Sequence[AgentEpisodes]) -> tuple[str, ...]:
     """What went wrong in episodes so often that their agents cannot be told by them."""
     total = sum(one.episodes for one in episodes)

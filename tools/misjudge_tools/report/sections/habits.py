@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from misjudge_tools.report.document import Book, Section, Table
+from misjudge_tools.stats.probes import ProbeRow
 from misjudge_tools.summary.deciding.bias_values import BiasSection
 from misjudge_tools.summary.values import Sections
 
@@ -100,6 +101,15 @@ def _notes(book: Book, found: BiasSection) -> Iterator[str]:
     yield from found.why.values()
 
 
+def _mark(book: Book, row: ProbeRow) -> str:
+    told = [book.say(mark) for mark in MARKS if getattr(row, mark)]
+    if told:
+        return ", ".join(told)
+    if row.smallest_seen is None:
+        return book.say("too few items")
+    return book.say("not seen ({smallest} %)", smallest=f"{100 * row.smallest_seen:.0f}")
+
+
 def probes(book: Book, sections: Sections, at: str) -> Section | None:
     """What changed the verdict though it must not matter."""
     found = sections.probes
@@ -107,7 +117,7 @@ def probes(book: Book, sections: Sections, at: str) -> Section | None:
         return None
     labels = (row.probe if row.aim is None else f"{row.probe} ({row.aim})" for row in found.rows)
     names = ("n", "excess_flip", "excess_flip/p_adjusted", "shift", "left_out")
-    marks = (", ".join(book.say(mark) for mark in MARKS if getattr(row, mark)) for row in found.rows)
+    marks = (_mark(book, row) for row in found.rows)
     rows = tuple((*row, mark) for row, mark in zip(book.rows(f"{at}/probes/rows", labels, names), marks, strict=True))
     headings = (
         *book.head("probe", "pairs", "verdicts changed beyond chance", "p adjusted", "towards it", "left out"),
@@ -116,6 +126,11 @@ def probes(book: Book, sections: Sections, at: str) -> Section | None:
     own = (("verdict changes when the same is asked again", "/probes/instability"),)
     preference = (("more often wrong where that favours its own family", "/probes/self_preference"),)
     alone = Table(book.head("unchanged", "found"), book.known(at, (*own, *preference)))
-    note = book.say("What fooled it stands first, the control last.")
+    note = " ".join(
+        (
+            book.say("What fooled it stands first, the control last."),
+            book.say("Not seen (N %) is no acquittal: an excess below N % would probably be missed with so few items."),
+        )
+    )
     tables = (Table(headings, rows, note=note), alone)
     return Section("probes", book.say("What fools it"), charts=("probes",), tables=tables)

@@ -26,7 +26,7 @@ class Phrase(NamedTuple):
 
 
 _SHARE = Phrase(
-    "{k} of {n} {what} ({rate}, 95 % {low}–{high})", "{n} {what}中 {k} 个（{rate}，95 % 区间 {low}–{high}）"
+    "{k} of {n} {what} ({rate}, 95 % {low}–{high})", "{n} {what}中的 {k} {unit}（{rate}，95 % 区间 {low}–{high}）"
 )
 _MEAN = Phrase("{rate} over {n} {what} (95 % {low}–{high})", "{n} {what}上的 {rate}（95 % 区间 {low}–{high}）")
 _NONE = Phrase("none of no {what}", "没有{what}")
@@ -37,13 +37,13 @@ PLACES = {"first": Phrase("first", "先"), "second": Phrase("second", "后")}
 
 
 class Counted(NamedTuple):
-    """What is counted, as both languages name it."""
+    """What is counted, as both languages name it; in Chinese the measure word comes first."""
 
     en: str
     zh: str
 
 
-ANSWERS = Counted("answers on decidable pairs", "个可判定配对上的回答")
+ANSWERS = Counted("answers on decidable pairs", "次对可判定配对的判定")
 PAIRS = Counted("pairs", "个配对")
 DECIDABLE = Counted("decidable pairs", "个可判定配对")
 SATISFIED = Counted("satisfied sessions", "个满意会话")
@@ -64,6 +64,7 @@ def share(rate: Rate, what: Counted, language: Language) -> str:
         k=rate.k,
         n=rate.n,
         what=named,
+        unit=what.zh[0],
         rate=percent(rate.rate, 1),
         low=percent(rate.low, fine).removesuffix(" %"),
         high=percent(rate.high, fine),

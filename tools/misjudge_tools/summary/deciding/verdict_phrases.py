@@ -14,7 +14,7 @@ WIDE = {
 }
 WORSE = {
     True: Phrase("the side that failed", "失败的一方"),
-    False: Phrase("the side that gold calls worse", "答案认为较差的一方"),
+    False: Phrase("the side that gold calls worse", "标准答案认为较差的一方"),
 }
 """The worse side of a pair, by whether it is known to have failed."""
 NO_GOLD = Phrase(
