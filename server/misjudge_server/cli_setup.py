@@ -38,8 +38,8 @@ def setup(
     powershell: Annotated[bool, typer.Option("--powershell", help="Show commands for PowerShell.")] = False,
 ) -> None:
     """Add misjudge to a coding agent's settings; what else stands there stays, and --undo takes it back."""
-    from misjudge_server.clients.places import places_of
-    from misjudge_server.setup.plans import client_of, scope_of
+    from misjudge_server.clients.places import places_of, refuse_relative
+    from misjudge_server.setup.plans import HOME_VARIABLES, client_of, scope_of
 
     known = client_of(client)
     chosen = scope_of(known, scope)
@@ -47,6 +47,7 @@ def setup(
         raise InvalidInput("--base-url, --model and --small-model say what the provider is to be. Give --with-gateway.")
     if out is not None and known != "ccswitch":
         raise InvalidInput("--out is for ccswitch; the other clients' own files are changed.")
+    refuse_relative(os.environ, "USERPROFILE" if os.name == "nt" else "HOME", HOME_VARIABLES.get(known))
     places = places_of(os.environ, Path.home(), Path.cwd())
     if undo:
         _undo(known, chosen, places)
@@ -113,9 +114,9 @@ def _undo(client: Client, scope: Scope | None, places: Places) -> None:
 
 def _print_block(client: Client, scope: Scope | None, places: Places, asked: Asked) -> None:
     """What set-up would write into empty files."""
+    from misjudge_server.clients.places import short
     from misjudge_server.setup.formats import with_settings
     from misjudge_server.setup.plans import plans_of
-    from misjudge_server.setup.showing import short
 
     for plan in plans_of(client, scope, places, asked):
         text = with_settings("", plan.wish({}).settings, plan.format, str(plan.file))
@@ -124,8 +125,10 @@ def _print_block(client: Client, scope: Scope | None, places: Places, asked: Ask
 
 def _ccswitch(asked: Asked, out: str | None) -> None:
     from misjudge_server.guide_profiles import write_new
-    from misjudge_server.setup.ccswitch import import_json, server_entry, server_link
+    from misjudge_server.setup.ccswitch import import_json, refuse_out, server_entry, server_link
 
+    if out is not None:
+        refuse_out(Path(out), Path.cwd())
     server = server_entry(asked)
     document = import_json(server, asked.gateway)
     if out is None:

@@ -10,7 +10,7 @@ from typing import Annotated, Final, Literal
 from pydantic import AfterValidator, Field
 
 from misjudge_server.text_files import beside, read_prompt, shown
-from misjudge_server.variables import CONFIG_VARIABLE
+from misjudge_server.variables import CONFIG_VARIABLE, VARIABLE_NAME
 from misjudge_storage.errors import InvalidInput
 from misjudge_storage.types import Name, Value
 from misjudge_tools.episodes.addresses import is_protected
@@ -26,7 +26,6 @@ from misjudge_tools.episodes.settings import (
 )
 
 _HOST: Final = re.compile(r"(?:\[[0-9a-f:.]+\]|[\w-]+(?:\.[\w-]+)*)(?::[0-9]{1,5})?")
-_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 
 
 def _is_an_agent_name(name: str) -> str:
@@ -51,7 +50,7 @@ def _is_a_module(stated: str) -> str:
 
 
 def _is_a_variable(stated: str) -> str:
-    if not _VARIABLE.fullmatch(stated):
+    if not VARIABLE_NAME.fullmatch(stated):
         raise ValueError("it must be the NAME of an environment variable, never its value")
     return stated
 

@@ -218,7 +218,8 @@ def parse_config(text: str, name: str) -> ConfigFile:
     return tables
 
 
-def parse_toml(text: str, name: str) -> dict[str, Any]:
+def parse_toml(text: str, name: str, then: str = "Correct it.") -> dict[str, Any]:
+    """The tables of a file's text. Raises InvalidInput, without values; it ends in `then`, what to do."""
     for number, line in enumerate(text.splitlines(), start=1):
         if line.count(".") > DOTS_A_LINE:
             raise InvalidInput(f"{name}, line {number}: more than {DOTS_A_LINE} dots. Break the line.")
@@ -227,9 +228,9 @@ def parse_toml(text: str, name: str) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         said, _, place = str(error).rpartition(" (")
         what = f": {said}" if _HARMLESS.fullmatch(said) else ""
-        raise InvalidInput(f"{name} is not valid TOML {place.rstrip(')')}{what}. Correct it.") from None
+        raise InvalidInput(f"{name} is not valid TOML {place.rstrip(')')}{what}. {then}") from None
     except (RecursionError, ValueError):
-        raise InvalidInput(f"{name} is nested too deeply, or holds a number that is too long. Correct it.") from None
+        raise InvalidInput(f"{name} is nested too deeply, or holds a number that is too long. {then}") from None
 
 
 def _tables_of(raw: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:

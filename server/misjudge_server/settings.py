@@ -58,11 +58,18 @@ def load_settings() -> Settings:
 
 def read_dotenv() -> dict[str, str]:
     """What `.env` of the working directory sets. Raises InvalidInput."""
+    return dotenv_sets(dotenv_text())
+
+
+def dotenv_text() -> str:
+    """The text of `.env` of the working directory, empty where it is no file. Raises InvalidInput."""
     path = Path(DOTENV)
     # A virtual environment or a pipe of a password manager may have this name too.
-    if not path.is_file():
-        return {}
-    text = read_text(path, DOTENV, DOTENV_LIMIT_BYTES)
+    return read_text(path, DOTENV, DOTENV_LIMIT_BYTES) if path.is_file() else ""
+
+
+def dotenv_sets(text: str) -> dict[str, str]:
+    """What a `.env` of this text sets."""
     # Not interpolated: a ${NAME} in it would make any secret of the environment one of the folder's own.
     values = dotenv_values(stream=io.StringIO(text), interpolate=False)
     return {name: value for name, value in values.items() if value}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
@@ -33,6 +34,14 @@ CONNECTION_VARIABLES: Final[Mapping[str, str]] = {
 STORE_VARIABLE: Final = "MISJUDGE_STORE"
 ROOTS_VARIABLE: Final = "MISJUDGE_ROOTS"
 CONFIG_VARIABLE: Final = "MISJUDGE_CONFIG"
+PROXY_VARIABLES: Final = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+"""In capitals; each counts in small letters, too."""
+NETWORK_VARIABLES: Final = (
+    *(spelling for name in (*PROXY_VARIABLES, "NO_PROXY") for spelling in (name, name.lower())),
+    "SSL_CERT_FILE",
+)
+"""What a client that hands no environment on must name, too, where a proxy or a company's certificate is needed."""
+VARIABLE_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 LEFTOVERS: Final = ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL")
 """Variables of other tools that people expect to count here."""
 

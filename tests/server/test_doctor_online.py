@@ -84,6 +84,7 @@ async def test_a_model_that_does_all_has_no_finding_and_its_requests_are_counted
         (429, {"error": {"message": "slow down"}}, "rate-limited"),
         (503, "down", "gateway-failed"),
         (200, {"id": "x", "choices": []}, "gateway-failed"),
+        (200, completion(None), "no-answer"),
         (413, {"error": {"message": "too large"}}, "no-answer"),
     ],
 )
@@ -167,6 +168,25 @@ async def test_a_list_of_models_that_cannot_be_read_is_no_finding(
     assert (ids(report), report["online"][0]["listed"], report["online"][0]["skew_s"]) == ([], None, None)
 
 
+async def test_of_one_address_with_two_keys_each_key_is_asked_for_its_own_list(
+    misjudge: Misjudge, server: LoopbackServer, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TAOTOKEN_JUDGE_MODEL")
+    monkeypatch.setenv("CANDIDATE_MODEL", "agent-m")
+    monkeypatch.setenv("JUDGES_API_KEY", f"{KEY}b")
+    profile = f'model = "judge-m"\nkey_env = "JUDGES_API_KEY"\nbase_url = "{server.base_url}"\n'
+    (folder / "home").mkdir()
+    (folder / "home" / "misjudge.toml").write_text(f'[roles]\njudge = "strict"\n[profiles.strict]\n{profile}', "utf-8")
+    monkeypatch.setenv("MISJUDGE_CONFIG", "~/misjudge.toml")
+    server.enqueue(OBEYED, times=4)
+    server.enqueue({"data": [{"id": "agent-m"}]})
+    server.enqueue(LISTED)
+    report = await doctor(misjudge)
+    assert [(one["ping"]["model"], one["listed"]) for one in report["online"]] == [("agent-m", True), ("judge-m", True)]
+    asked = [request.headers["authorization"] for request in server.requests if request.path == "/v1/models"]
+    assert asked == [f"Bearer {KEY}", f"Bearer {KEY}b"]
+
+
 async def test_a_gateway_that_is_away_is_told(
     misjudge: Misjudge, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -197,6 +217,18 @@ async def test_a_model_that_takes_too_long_is_told(
     server.enqueue(hold=asyncio.Event())
     server.enqueue(LISTED)
     assert ids(await doctor(misjudge, code=1)) == ["no-answer-in-time", "timeout-short"]
+
+
+async def test_a_model_that_goes_on_and_on_is_told_when_its_time_is_up(
+    misjudge: Misjudge, server: LoopbackServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(online, "DEADLINE_S", 1.5)
+    monkeypatch.setattr(online, "MARGIN_S", -0.5)  # so that it comes before the limit of the call
+    server.enqueue(hold=asyncio.Event(), cut="stall")
+    server.enqueue(LISTED)
+    report = await doctor(misjudge, code=1)
+    assert (ids(report), report["requests"]) == (["no-answer-in-time"], 1)
+    assert "did not answer whole within 1 s" in report["findings"][0]["evidence"]
 
 
 async def test_an_answer_that_takes_long_for_its_size_is_told(

@@ -5,18 +5,33 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from client_homes import snapshot
-from doctor_homes import CANARY, CLAUDE_GATEWAY, CODEX_ENTRY, KEY, PROVIDER, USUAL, Case, build, servers, switch, track
+from doctor_homes import (
+    CANARY,
+    CLAUDE_GATEWAY,
+    CODEX_ENTRY,
+    KEY,
+    PROVIDER,
+    USUAL,
+    Case,
+    read_made,
+    servers,
+    switch,
+    track,
+)
+from misjudge_server.clients.documents import value_at
 from misjudge_server.doctor.check_setup import check_setup, findings_of
 from misjudge_server.doctor.facts import SetupFacts
+from misjudge_server.doctor.findings import Finding
 from misjudge_server.doctor.reading import read_setup
-from misjudge_server.doctor.sealed import sealed, tables_in, text_at, texts_at, value_at
+from misjudge_server.doctor.sealed import sealed, tables_in, text_at, texts_at
 from misjudge_server.doctor.setup_request import CheckSetupRequest
 from misjudge_server.fitting import fit, size_of
 from misjudge_storage.inspecting import StoreState
@@ -40,15 +55,7 @@ RICH = Case(
 def read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Read:
     """Makes a set-up and reads it."""
 
-    def run(made: Case) -> SetupFacts:
-        home, work = folder / "home", folder / "work"
-        build(made, home, work)
-        for name, value in {"HOME": str(home), "USERPROFILE": str(home), **made.environment}.items():
-            monkeypatch.setenv(name, value)
-        monkeypatch.chdir(work)
-        return read_setup()
-
-    return run
+    return lambda made: read_made(made, folder, monkeypatch)
 
 
 def test_no_key_shows_in_what_was_read(read: Read) -> None:
@@ -72,6 +79,22 @@ def test_nothing_is_changed_not_even_a_time(read: Read, folder: Path) -> None:
     asyncio.run(check_setup(CheckSetupRequest()))
     assert snapshot(folder) == before
     assert {path.stat().st_mtime for path in files} == {1_000_000_000}
+
+
+async def test_others_are_answered_while_the_doctor_thinks(read: Read, monkeypatch: pytest.MonkeyPatch) -> None:
+    read(RICH)
+    begun, others_answered = threading.Event(), threading.Event()
+
+    def thinks(_: SetupFacts) -> Iterator[Finding]:
+        begun.set()
+        assert others_answered.wait(20)
+        return iter(())
+
+    monkeypatch.setattr("misjudge_server.doctor.check_setup._CHECKS", (thinks,))
+    checking = asyncio.create_task(check_setup(CheckSetupRequest()))
+    await asyncio.to_thread(begun.wait, 20)
+    others_answered.set()
+    assert (await checking).findings == ()
 
 
 def test_at_home_the_settings_of_the_project_are_the_users(

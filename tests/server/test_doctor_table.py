@@ -84,6 +84,7 @@ OF_GATEWAYS = (
     case("page of a website", "base-url-website", environment=env(TAOTOKEN_BASE_URL="https://gate.example/console")),
     case("version twice", "base-url-version-twice", environment=env(TAOTOKEN_BASE_URL=f"{GATEWAY}/v1/v1")),
     case("endpoint", "base-url-endpoint", environment=env(TAOTOKEN_BASE_URL=f"{GATEWAY}/v1/chat/completions")),
+    case("address for Claude Code", "base-url-endpoint", environment=env(TAOTOKEN_BASE_URL=f"{GATEWAY}/anthropic")),
     case("no scheme", "base-url-invalid", environment=env(TAOTOKEN_BASE_URL="gate.example/api")),
     case("a key in the address", "base-url-invalid", environment=env(TAOTOKEN_BASE_URL=f"https://u:{KEY}@gate.example")),
     case("no valid address", "base-url-invalid", environment=env(TAOTOKEN_BASE_URL="https://[gate/api")),
@@ -97,6 +98,18 @@ OF_GATEWAYS = (
     case("key that ends in a line break", "key-whitespace", environment=env(TAOTOKEN_API_KEY=f"{KEY}\n")),
     case("key in quotes", "key-malformed", environment=env(TAOTOKEN_API_KEY=f'"{KEY}"')),
     case("placeholder", "key-placeholder", environment=env(TAOTOKEN_API_KEY="sk-xxxxxxxxxxxxxxxx")),
+    *(
+        case(f"key that is {name}", found, environment=env(TAOTOKEN_API_KEY=value))
+        for name, found, value in (
+            ("an address", "key-malformed", "https://taotoken.net/api"),
+            ("a whole line of .env", "key-malformed", f"TAOTOKEN_API_KEY={KEY}"),
+            ("two keys", "key-malformed", f"{KEY},{KEY}"),
+            ("the name of its variable", "key-placeholder", "TAOTOKEN_API_KEY"),
+            ("a reference", "key-placeholder", "$TAOTOKEN_API_KEY"),
+            ("a reference in braces", "key-placeholder", "${TAOTOKEN_API_KEY}"),
+            ("a reference of Windows", "key-placeholder", "%TAOTOKEN_API_KEY%"),
+        )
+    ),
     case("placeholder in words", "key-placeholder", environment=env(TAOTOKEN_API_KEY="your_api_key_here")),
     case(
         "misspelt variable", "variable-misspelt", "key-missing",
@@ -115,6 +128,10 @@ OF_GATEWAYS = (
         environment=env(OPENAI_BASE_URL="https://api.openai.com/v1", ANTHROPIC_BASE_URL="https://api.anthropic.com"),
     ),
     case("proxy of no scheme that works", "proxy-invalid", environment=env(ALL_PROXY="socks5://127.0.0.1:1080")),
+    *(
+        case(f"{name} that is no address", "proxy-invalid", environment=env(**{name: "socks5h://proxy.example"}))
+        for name in ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "all_proxy")
+    ),
     case("certificates that are not there", "certificates-missing", environment=env(SSL_CERT_FILE="/no/such.pem")),
     case("roots that are not there", "roots-missing", environment=env(MISJUDGE_ROOTS="/no/such/folder")),
     case("short timeout", "timeout-short", environment=env(MISJUDGE_TIMEOUT_S="5")),
@@ -130,6 +147,18 @@ OF_FILES = (
     case("a key in misjudge.toml", "settings-refused", files={"misjudge.toml": toml(api_key=KEY)}, environment=KEYED),
     case("config that is not there", "settings-refused", environment=env(MISJUDGE_CONFIG="misjudge.toml")),
     case(".env that is no text", "file-unreadable", files={".env": b"TAOTOKEN_API_KEY=\xff\xfe\n"}),
+    case(".env that is a folder", "file-unreadable", files={".env/notes": "x"}),
+    *(
+        case(f".env with {name}", "dotenv-line-unread", "key-missing", environment=MODELS, files={".env": line})
+        for name, line in (
+            ("an unclosed quote", f'TAOTOKEN_API_KEY="{KEY}\n'),
+            ("a colon", f"TAOTOKEN_API_KEY: {KEY}\n"),
+            ("setx", f"setx TAOTOKEN_API_KEY {KEY}\n"),
+            ("a command of PowerShell", f'$env:TAOTOKEN_API_KEY="{KEY}"\n'),
+            ("JSON", json.dumps({"TAOTOKEN_API_KEY": KEY})),
+            ("a name alone", "TAOTOKEN_API_KEY\n"),
+        )
+    ),
     case(".env.txt", "dotenv-misnamed", "key-missing",
          environment=MODELS, files={".env.txt": f"TAOTOKEN_API_KEY={KEY}\n"}),
     case("a profile that a variable puts out of use", "profile-not-used", files={"misjudge.toml": toml()}),
@@ -204,6 +233,10 @@ OF_CODEX = (
     case("key kept back", "codex-variable-kept-back", **codex(CODEX_ENTRY.replace('"TAOTOKEN_API_KEY", ', ""))),
     case("proxy kept back", "codex-proxy-kept-back", environment=env(HTTPS_PROXY="http://proxy.example:3128"),
          files={"~/.codex/config.toml": CODEX_ENTRY.replace(', "HTTPS_PROXY"', "")}),
+    case("any proxy kept back", "codex-proxy-kept-back", environment=env(all_proxy="http://proxy.example:3128"),
+         **codex(CODEX_ENTRY)),
+    case("certificates kept back", "codex-proxy-kept-back", environment=env(SSL_CERT_FILE=__file__),
+         **codex(CODEX_ENTRY)),
     case("program gone", "server-command-missing", **codex(CODEX_ENTRY.replace("/bin/", "/gone/"))),
     case("no serve", "server-args", **codex(CODEX_ENTRY.replace('"serve"', ""))),
     case("twice", "server-twice", **codex(CODEX_ENTRY + CODEX_ENTRY.replace("servers.misjudge", "servers.again"))),
@@ -254,6 +287,13 @@ HEALTHY = (
     case(".env alone", environment={}, files={
         ".env": "".join(f"{name}={value}\n" for name, value in USUAL.items()),
         ".gitignore": ".env\n"}, prepare=track()),
+    case(".env of every form that sets", environment={}, files={
+        ".env": "\ufeff# all\r\n\r\n" + "".join(f"export {name} = '{value}' # x\r\n" for name, value in USUAL.items())
+        + 'EMPTY=\nother.name=1\nCERT="one\ntwo: three\n"\n'}),
+    case("virtual environment of the name .env", files={".env/pyvenv.cfg": "home = /usr/bin\n"}),
+    case("key that ends as base64 does", environment=env(TAOTOKEN_API_KEY="eyJh_bGci.x7Q2x9vT4m1_3=")),
+    case("Claude Code at an address of its own form",
+         files=claude(ANTHROPIC_BASE_URL=f"{GATEWAY}/anthropic")),
     case("user and project of Claude Code", files={"~/.claude.json": servers(), ".mcp.json": servers()}),
     case("both clients", files={"~/.claude.json": servers(), "~/.codex/config.toml": PROVIDER + CODEX_ENTRY}),
     case("gateway in every client", files={
@@ -270,7 +310,15 @@ HEALTHY = (
 FIXED_BY_A_COMMAND = (
     *("utm link", "website", "version twice", "endpoint", "no scheme", "shell against settings.json"),
     *("certificates that are not there", "shell and .env differ", "proxy of no scheme that works"),
-    *("provider that is not there", "key kept back", "proxy kept back", "program gone", "no serve"),
+    *(
+        "provider that is not there",
+        "key kept back",
+        "proxy kept back",
+        "any proxy kept back",
+        "certificates kept back",
+        "program gone",
+        "no serve",
+    ),
     *("no key for the gateway", "OAuth where a key is meant", "no small model", "program gone from Claude Code"),
 )
 BROKEN = (*OF_GATEWAYS, *OF_FILES, *OF_CODEX, *OF_CLAUDE)

@@ -8,6 +8,7 @@ import pytest
 from misjudge_server.clients.places import places_of
 from misjudge_server.clients.server_entry import is_fleeting, is_ours, server_command
 from misjudge_server.setup import applying, files
+from misjudge_server.setup.backups import history_path
 from misjudge_server.setup.changes import FilePlan, Setting, Wish
 from misjudge_server.setup.plans import client_of
 from misjudge_storage.errors import Conflict, InvalidInput
@@ -83,9 +84,20 @@ def test_a_way_back_without_its_change_as_a_crash_leaves_it_changes_nothing(tmp_
 def test_a_folder_that_cannot_be_made_is_refused_and_nothing_is_left(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(InvalidInput, match="cannot be made"):
-        files.make_folders(tmp_path / "file" / "sub")
+        files.make_folders((tmp_path / "new", tmp_path / "file" / "sub"))
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
     with pytest.raises(InvalidInput, match="cannot be written"), files.locked(tmp_path / "file" / "sub" / "lock"):
         pass
+
+
+@pytest.mark.parametrize("history", [b"{", b"{}", b"\xff"])
+def test_a_way_back_that_cannot_be_read_stops_a_change_before_anything_is_made(tmp_path: Path, history: bytes) -> None:
+    file, kept = tmp_path / "new" / "deep" / "a.json", tmp_path / "kept" / "setup"
+    kept.mkdir(parents=True)
+    history_path(kept, file).write_bytes(history)
+    with pytest.raises(InvalidInput, match="the way back"):
+        applying.apply((plan(file),), kept)
+    assert not (tmp_path / "new").exists() and list(kept.iterdir()) == [history_path(kept, file)]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a folder can be opened on POSIX only")
@@ -111,6 +123,11 @@ def test_a_file_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest
         ("uvx", ["misjudge", "serve"]),
         ("/usr/bin/python3", ["-P", "-m", "misjudge_server", "serve"]),
         (["misjudge", "serve"], ()),
+        ("misjudge", []),
+        ("uvx", ["misjudge"]),
+        ("uv", ["run", "--with", "x", "misjudge", "serve"]),
+        ("python", ["-m", "misjudge_server"]),
+        ("uvx", ["--from", "/src/misjudge", "misjudge", "serve", "--http"]),
         ("cmd", ["/c", "C:\\Tools\\misjudge.exe", "serve"]),
     ],
 )
@@ -128,6 +145,14 @@ def test_an_entry_of_ours_is_recognised_however_it_was_installed(command: object
         ("misjudged", [1]),
         ({}, "misjudge"),
         ("npx", ["files", "/home/me/misjudge"]),
+        ("npx", ["files", "misjudge"]),
+        ("npx", ["serve", "/home/me/misjudge"]),
+        ("npx", ["serve", "misjudge"]),
+        ("serve", ["misjudge"]),
+        ("python", ["-m", "http.server", "--directory", "misjudge"]),
+        ("python", ["-m", "http.server", "misjudge_server"]),
+        ("docs", ["--name", "misjudge", "--mode", "serve"]),
+        (["npx", "serve", "misjudge_server"], ()),
     ],
 )
 def test_an_entry_of_others_is_not_ours(command: object, args: object) -> None:

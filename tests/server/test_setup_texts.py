@@ -9,9 +9,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
+from misjudge_server.clients.documents import value_at
 from misjudge_server.setup import formats
 from misjudge_server.setup.backups import record_of, undone
-from misjudge_server.setup.changes import FileFormat, Setting, merged, missing_tables, value_at, wanted
+from misjudge_server.setup.changes import FileFormat, Setting, merged, missing_tables, wanted
 from misjudge_server.setup.hunks import hunks, restored
 from misjudge_storage.errors import InvalidInput
 
@@ -110,7 +111,7 @@ def without_nothing(table: dict[str, Any]) -> dict[str, Any]:
 def check_change(text: str, asked: list[Setting], kind: FileFormat) -> None:
     """Changing a text changes what was asked for and nothing else, and can be undone to the byte."""
     before = read(text, kind)
-    if value_at(before, SERVER.path) is not None:  # what is there is changed value by value
+    if value_at(before, *SERVER.path) is not None:  # what is there is changed value by value
         asked = [one for one in asked if one is not SERVER] + [COMMAND, TOOL]
     try:
         needed = wanted(before, asked, "the file")
@@ -125,7 +126,7 @@ def check_change(text: str, asked: list[Setting], kind: FileFormat) -> None:
     assert wanted(found, asked, "the file") == ()
     assert ("\r\n" in text) <= ("\n" not in after.replace("\r\n", ""))
     record = record_of(text, after, needed, before, kind)
-    assert undone(after, record, "the file") == (text, True, ())
+    assert undone(after, record, "the file") == (text, True, (), ())
     spoilt = record.model_copy(update={"after": "another"})
     taken_out = undone(after, spoilt, "the file").text
     assert taken_out is not None
@@ -139,7 +140,7 @@ def test_a_change_of_json_keeps_everything_else_and_can_be_undone(text: str, ask
 
 @given(json_texts(), st.sampled_from([SERVER, MODEL, INNER]))
 def test_a_change_of_json_leaves_every_other_line_as_it_is(text: str, asked: Setting) -> None:
-    assume(value_at(read(text, "json"), asked.path) is None)
+    assume(value_at(read(text, "json"), *asked.path) is None)
     try:
         needed = wanted(read(text, "json"), [asked], "the file")
     except InvalidInput:
@@ -156,7 +157,7 @@ def test_a_change_of_toml_keeps_everything_else_and_can_be_undone(text: str, ask
 
 @given(toml_texts(), st.sampled_from([SERVER, MODEL]))
 def test_a_change_of_toml_keeps_every_comment(text: str, asked: Setting) -> None:
-    if value_at(read(text, "toml"), SERVER.path) is not None:
+    if value_at(read(text, "toml"), *SERVER.path) is not None:
         asked = COMMAND if asked is SERVER else asked
     after = formats.with_settings(text, [asked], "toml", "the file")
     for comment in ("# a comment", "# inline", "# why", "# second", "# the model", "# stays"):

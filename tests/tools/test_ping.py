@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
@@ -14,7 +15,7 @@ from misjudge_storage.errors import InvalidInput
 from misjudge_tools.gateway.pool import Gateways
 from misjudge_tools.gateway.settings import SIMULATED_KEY, Endpoint, Price, RoleName
 from misjudge_tools.gateway.simulated import SimulatedServer
-from misjudge_tools.ping import MARK_REPLIES, ROLES, PingReport, RolePing, chosen_roles, ping
+from misjudge_tools.ping import EMPTY, MARK_REPLIES, ROLES, PingReport, RolePing, chosen_roles, ping
 from misjudge_tools.profiles import ModelSettings, Profile
 from operations import KEY
 
@@ -250,3 +251,35 @@ def test_roles_are_chosen_by_name() -> None:
     assert chosen_roles(["judge", "agent", "judge"]) == ("agent", "judge")
     with pytest.raises(InvalidInput, match=r"^There is no role 'jury'. Roles are: agent, user_sim, judge\.$"):
         chosen_roles(["judge", "jury"])
+
+
+@pytest.mark.parametrize("text", [None, "", " \n"])
+async def test_a_reply_without_a_text_is_no_answer(server: LoopbackServer, text: str | None) -> None:
+    server.enqueue(completion(text))
+    found = await judge_pinged(server)
+    assert (found.ok, found.error, found.attempts) == (False, EMPTY, 1)
+    assert "no text" in (found.problem or "")
+
+
+async def test_a_reply_that_was_cut_off_while_it_thought_is_an_answer(server: LoopbackServer) -> None:
+    server.enqueue(completion(None, finish_reason="length"), times=2)
+    server.enqueue(OBEYED)
+    assert (await judge_pinged(server)).ok
+
+
+@pytest.mark.parametrize("answered", [0, 1])
+async def test_all_that_is_asked_of_a_model_ends_a_margin_after_the_limit_of_a_call(
+    server: LoopbackServer, answered: int
+) -> None:
+    server.enqueue(times=answered)
+    server.enqueue(hold=asyncio.Event(), cut="stall")
+    limited = Profile(model="judge-m", endpoint=endpoint(server, deadline_s=0.5))
+    models = ModelSettings(roles={"judge": limited})
+    gateways = Gateways(clock=VirtualClock())  # whose limits never come
+    try:
+        report = await ping(models, gateways, ROLES, margin_s=0.5)
+    finally:
+        await gateways.aclose()
+    (found,) = report.models
+    assert (found.ok, found.error, found.attempts) == (False, "CallTimeout", answered + 1)
+    assert "did not answer whole within 1 s" in (found.problem or "")

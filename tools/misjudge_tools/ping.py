@@ -7,9 +7,9 @@ import json
 from collections.abc import Sequence
 from typing import get_args
 
-from misjudge_storage.errors import InvalidInput, MisjudgeError
+from misjudge_storage.errors import CallTimeout, InvalidInput, MisjudgeError
 from misjudge_storage.types import Value
-from misjudge_tools.gateway.calls import Call, ChatTurn, Exchange
+from misjudge_tools.gateway.calls import Call, ChatTurn, Exchange, Gateway
 from misjudge_tools.gateway.pool import Gateways
 from misjudge_tools.gateway.pricing import Pricing
 from misjudge_tools.gateway.settings import Endpoint, Price, RoleName
@@ -18,8 +18,11 @@ from misjudge_tools.profiles import ModelSettings, Profile
 ROLES: tuple[RoleName, ...] = get_args(RoleName)
 MARK_REPLIES = "SIMULATED: a simulated gateway made up its replies, no real model was asked there"
 FREE = Price(input=0, output=0, source="simulated")
+EMPTY = "EmptyReply"
+"""The kind of error of a reply without text, which no exception stands for."""
 TOKENS = 256
 """Enough for a model that thinks before it says OK."""
+_NO_TEXT = "The gateway answered, but the model wrote no text. Try again, or name a model for chat completions."
 SCHEMA = json.dumps(
     {
         "type": "object",
@@ -35,7 +38,8 @@ class RolePing(Value):
 
     `reply_format` is the form of JSON that it takes (json_schema, json_object, none), `obeyed` whether its reply fits
     the schema; of a simulated gateway, which writes judgements and nothing else, they are `simulated` and None.
-    `left_out` are parameters that it refuses. `problem` says why there is no answer, `error` which kind of error it is.
+    `left_out` are parameters that it refuses. `problem` says why there is no answer, `error` which kind of error it is,
+    `EmptyReply` without a text.
     """
 
     roles: tuple[RoleName, ...]
@@ -71,8 +75,12 @@ def chosen_roles(names: Sequence[str] | None) -> tuple[RoleName, ...]:
     return tuple(role for role in ROLES if not names or role in names)
 
 
-async def ping(models: ModelSettings, gateways: Gateways, roles: Sequence[RoleName]) -> PingReport:
+async def ping(
+    models: ModelSettings, gateways: Gateways, roles: Sequence[RoleName], *, margin_s: float | None = None
+) -> PingReport:
     """Ask the model of each role once plainly and once for JSON; roles of one model share its two requests.
+
+    With `margin_s`, all that is asked of one model ends that long after the time limit of a call.
 
     Raises InvalidInput where none of the roles has a model.
     """
@@ -85,11 +93,13 @@ async def ping(models: ModelSettings, gateways: Gateways, roles: Sequence[RoleNa
         raise InvalidInput(
             f"No model is configured for {' and '.join(roles)}. Set TAOTOKEN_MODEL, or see `misjudge config`."
         )
-    pinged = tuple([await _ping(tuple(group), models, gateways) for group in groups.values()])
+    pinged = tuple([await _ping(tuple(group), models, gateways, margin_s) for group in groups.values()])
     return PingReport(marked=MARK_REPLIES if any(one.simulated for one in pinged) else None, models=pinged)
 
 
-async def _ping(roles: tuple[RoleName, ...], models: ModelSettings, gateways: Gateways) -> RolePing:
+async def _ping(
+    roles: tuple[RoleName, ...], models: ModelSettings, gateways: Gateways, margin_s: float | None
+) -> RolePing:
     profile = models.role(roles[0])
     endpoint = profile.endpoint
     silent = RolePing(
@@ -99,13 +109,35 @@ async def _ping(roles: tuple[RoleName, ...], models: ModelSettings, gateways: Ga
         gateway = gateways.at(endpoint)
     except MisjudgeError as error:
         return silent.model_copy(update={"problem": str(error), "error": type(error).__name__})
-    plain = await gateway.ask(_call(profile, roles[0], "Reply with the word OK.", None))
+    exchanges: list[Exchange] = []
+    within_s = None if margin_s is None else endpoint.deadline_s + margin_s
+    try:
+        async with asyncio.timeout(within_s):
+            found = await _asked(profile, roles[0], gateway, exchanges)
+    except TimeoutError:
+        said = f"The gateway did not answer whole within {within_s:g} s. Try again later, or allow more time."
+        # One was under way, too.
+        attempts = 1 + sum(len(exchange.attempts) for exchange in exchanges)
+        found = {"problem": said, "error": CallTimeout.__name__, "attempts": attempts}
+    return silent.model_copy(update=found)
+
+
+async def _asked(profile: Profile, role: RoleName, gateway: Gateway, done: list[Exchange]) -> dict[str, object]:
+    """What the model answers; each exchange is added to `done` when it ends."""
+    plain = await gateway.ask(_call(profile, role, "Reply with the word OK.", None))
+    done.append(plain)
     if plain.error is not None:
-        failed = {"problem": str(plain.error), "error": type(plain.error).__name__, "attempts": len(plain.attempts)}
-        return silent.model_copy(update=failed)
-    asked = await gateway.ask(_call(profile, roles[0], 'Reply with the JSON object {"ok": true}.', SCHEMA))
+        return {"problem": str(plain.error), "error": type(plain.error).__name__, "attempts": len(plain.attempts)}
+    if _says_nothing(plain):
+        return {"problem": _NO_TEXT, "error": EMPTY, "attempts": len(plain.attempts)}
+    asked = await gateway.ask(_call(profile, role, 'Reply with the JSON object {"ok": true}.', SCHEMA))
     findings = await asyncio.to_thread(_findings, profile, plain, asked)
-    return silent.model_copy(update={"ok": True, "latency_ms": plain.attempts[-1].latency_ms, **findings})
+    return {"ok": True, "latency_ms": plain.attempts[-1].latency_ms, **findings}
+
+
+def _says_nothing(plain: Exchange) -> bool:
+    """Whether it ended of itself without a word; a reply that is cut off may have been thought."""
+    return not (plain.refused or plain.truncated or (plain.text or "").strip())
 
 
 def _call(profile: Profile, role: RoleName, text: str, schema: str | None) -> Call:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from misjudge_storage.errors import InvalidInput
 from misjudge_storage.types import Value
 
 
@@ -42,3 +43,18 @@ def places_of(environment: Mapping[str, str], home: Path, folder: Path) -> Place
         codex_auth=codex_home / "auth.json",
         ccswitch_database=home / ".cc-switch" / "cc-switch.db",
     )
+
+
+def refuse_relative(environment: Mapping[str, str], home: str, own: str | None) -> None:
+    """Raises InvalidInput where the variable `home`, or a client's `own`, names no whole path, which programs read in
+    different ways. An empty `own` is unset.
+    """
+    stated = {name: environment[name] for name in (home, own) if name is not None and name in environment}
+    for name, value in stated.items():
+        if not Path(value).is_absolute() and (value or name == home):
+            raise InvalidInput(f"{name} must be a whole path, without ~, so that set-up and clients agree. Correct it.")
+
+
+def short(path: Path, home: Path) -> str:
+    """A path with `~` for the home."""
+    return f"~/{path.relative_to(home).as_posix()}" if path.is_relative_to(home) else str(path)

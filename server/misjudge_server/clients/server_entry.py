@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path, PureWindowsPath
 from typing import Any, Final, NamedTuple
 
@@ -19,7 +20,11 @@ from misjudge_tools.gateway.settings import DEFAULT_KEY_VARIABLE
 SERVER_NAME: Final = "misjudge"
 """What set-up calls the server in every client."""
 _MODULE: Final = "misjudge_server"
+_RUNNERS: Final = frozenset({"uvx", "uv", "pipx"})
+"""What starts a tool by its name; "serve" may have been forgotten behind it."""
 
+ESSENTIAL: Final = (DEFAULT_KEY_VARIABLE, CONNECTION_VARIABLES["base_url"], *MODEL_VARIABLES)
+"""Without which the server asks no gateway, or another one than the shell does."""
 FORWARDED: Final = (
     DEFAULT_KEY_VARIABLE,
     *CONNECTION_VARIABLES.values(),
@@ -32,8 +37,6 @@ FORWARDED: Final = (
     "MISJUDGE_LOG_JSON",
 )
 """The variables that a client passes on to the server, by name only."""
-PROXIES: Final = ("HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy")
-"""What a client that hands no environment on must name, too, where the gateway is behind a proxy."""
 
 
 class ServerCommand(NamedTuple):
@@ -59,9 +62,13 @@ def is_ours(command: Any, args: Any = ()) -> bool:
     if not isinstance(words, Sequence):
         return False
     words = [word for word in (*words, *(args if isinstance(args, list | tuple) else ())) if isinstance(word, str)]
-    # A path among the arguments may be any folder of our name: only what starts something counts.
-    named = words[:1] if "serve" not in words else words
-    return any(_names_us(word) for word in named) or any(word in {SERVER_NAME, _MODULE} for word in words)
+    # Anything else of our name among the arguments may be a folder, or what another program looks for.
+    return (
+        any(_names_us(word) for word in words[:1])
+        or any(before == "-m" and word == _MODULE for before, word in pairwise(words))
+        or any(word == "serve" and _names_us(before) for before, word in pairwise(words[1:]))
+        or (words[-1:] == [SERVER_NAME] and _program(words[0]) in _RUNNERS)
+    )
 
 
 def is_fleeting(command: str) -> bool:
@@ -72,4 +79,8 @@ def is_fleeting(command: str) -> bool:
 
 def _names_us(word: str) -> bool:
     # Windows reads both kinds of slash, so that paths of either system come apart.
-    return word == _MODULE or PureWindowsPath(word).name.removesuffix(".exe") == SERVER_NAME
+    return word == _MODULE or _program(word) == SERVER_NAME
+
+
+def _program(word: str) -> str:
+    return PureWindowsPath(word).name.removesuffix(".exe")

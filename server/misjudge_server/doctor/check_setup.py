@@ -10,7 +10,7 @@ from misjudge_server.doctor.checks_addresses import address_findings
 from misjudge_server.doctor.checks_claude import claude_findings
 from misjudge_server.doctor.checks_codex import codex_findings
 from misjudge_server.doctor.checks_conflicts import conflict_findings
-from misjudge_server.doctor.checks_files import file_findings, machine_findings, misnamed_findings, store_findings
+from misjudge_server.doctor.checks_files import dotenv_findings, file_findings, machine_findings, store_findings
 from misjudge_server.doctor.checks_keys import key_findings
 from misjudge_server.doctor.checks_models import model_findings
 from misjudge_server.doctor.checks_servers import server_findings
@@ -20,7 +20,6 @@ from misjudge_server.doctor.online import OnlineLook, look_online, paid_requests
 from misjudge_server.doctor.reading import read_setup
 from misjudge_server.doctor.setup_request import CheckSetupRequest
 from misjudge_server.logs import announce
-from misjudge_tools.deps import Deps
 
 _CHECKS: Final[tuple[Callable[[SetupFacts], Iterator[Finding]], ...]] = (
     file_findings,
@@ -32,18 +31,15 @@ _CHECKS: Final[tuple[Callable[[SetupFacts], Iterator[Finding]], ...]] = (
     claude_findings,
     server_findings,
     conflict_findings,
-    misnamed_findings,
+    dotenv_findings,
     store_findings,
 )
 
 
-async def check_setup(request: CheckSetupRequest, deps: Deps | None = None) -> SetupReport:
-    """What is wrong. Changes nothing, and asks a gateway only where `online` says so.
-
-    Takes no part of `deps`: it is called just when there are none, since the store or the settings are broken.
-    """
+async def check_setup(request: CheckSetupRequest) -> SetupReport:
+    """What is wrong. Changes nothing, and asks a gateway only where `online` says so."""
     facts = await asyncio.to_thread(read_setup)
-    offline = findings_of(facts)
+    offline = await asyncio.to_thread(findings_of, facts)
     if not request.online:
         return _report(facts, offline, None)
     most = paid_requests(facts)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
-from misjudge_server.doctor.facts import SetupFacts
-from misjudge_server.doctor.findings import Finding, Severity
+from misjudge_server.doctor.facts import CLAUDE_SETTINGS, SetupFacts
+from misjudge_server.doctor.findings import Finding, Severity, finding
 from misjudge_server.doctor.sealed import opened, table_at, tables_in, text_at
-from misjudge_server.doctor.wording import ENVIRONMENT, named, set_to
-from misjudge_server.variables import CONNECTION_VARIABLES, DOTENV
+from misjudge_server.doctor.wording import named, set_to
+from misjudge_server.variables import CONNECTION_VARIABLES, DOTENV, ENVIRONMENT
 from misjudge_storage.errors import InvalidInput
 from misjudge_tools.gateway.addresses import is_loopback, normalise_base_url
 from misjudge_tools.gateway.settings import DEFAULT_BASE_URL
@@ -20,6 +20,8 @@ ADDRESS: Final = CONNECTION_VARIABLES["base_url"]
 CLAUDE_ADDRESS: Final = "ANTHROPIC_BASE_URL"
 _VERSION: Final = re.compile(r"/v\d+(?:beta)?/?$")
 _VERSION_TWICE: Final = re.compile(r"/v\d+/v\d+/?$")
+_OTHER_FORM: Final = re.compile(r"/anthropic(?:/v\d+)?/?$")
+"""Where gateways take requests as Claude Code writes them."""
 _ENDPOINT: Final = re.compile(r"/(?:chat/completions|completions|responses|messages|embeddings|models)/?$")
 _WEBSITE: Final = re.compile(
     r"\.html?$|/(?:console|dashboard|login|register|pricing|docs?|zh|zh-cn|models?/?list)(?:/|$)", re.IGNORECASE
@@ -54,17 +56,14 @@ def address_findings(facts: SetupFacts) -> Iterator[Finding]:
     for address in addresses(facts):
         wrong = _wrong(address)
         if wrong is not None:
-            yield Finding(
-                id=wrong.id, severity=wrong.severity, where=address.where, evidence=wrong.evidence,
-                fix=_fix(address, facts),
-            )  # fmt: skip
+            yield finding(wrong.id, wrong.severity, address.where, wrong.evidence, _fix(address, facts))
         elif urlsplit(address.url).scheme == "http" and not is_loopback(address.url):
-            yield Finding(
-                id="base-url-plain-http",
-                severity="warning",
-                where=address.where,
-                evidence=f"{address.name} begins with http://, so the key is sent unencrypted.",
-                fix=f"Write https:// there, if the gateway takes it: {_fix(address, facts)}",
+            yield finding(
+                "base-url-plain-http",
+                "warning",
+                address.where,
+                f"{address.name} begins with http://, so the key is sent unencrypted.",
+                f"Write https:// there, if the gateway takes it: {_fix(address, facts)}",
             )
 
 
@@ -93,7 +92,7 @@ def _of_files(facts: SetupFacts) -> Iterator[Address]:
     for name, provider in tables_in(facts.document("codex"), "model_providers"):
         if url := text_at(provider, "base_url"):
             yield Address(f"{facts.names['codex']} [model_providers.{named(name)}]", "base_url", url, "codex")
-    for document in ("claude_user", "claude_project", "claude_local"):
+    for document in CLAUDE_SETTINGS:
         if url := text_at(facts.document(document), "env", CLAUDE_ADDRESS):
             yield Address(f"{facts.names[document]} (env)", CLAUDE_ADDRESS, url, "claude")
 
@@ -129,13 +128,17 @@ def _wrong(address: Address) -> _Wrong | None:
         return _Wrong("base-url-website", "error", f"{name} is the address of the website, not of the API.")
     if _WEBSITE.search(parts.path):
         return _Wrong("base-url-website", "warning", f"{name} looks like a page of a website, not like an API.")
-    return None if host in _OWN_FORM else _wrong_for_reader(address, url, parts.path)
+    return None if host in _OWN_FORM else _wrong_for_reader(address, url, parts)
 
 
-def _wrong_for_reader(address: Address, url: str, path: str) -> _Wrong | None:
-    name = address.name
+def _wrong_for_reader(address: Address, url: str, parts: SplitResult) -> _Wrong | None:
+    name, path = address.name, parts.path
     if address.reader != "misjudge" and url != address.url:
         return _Wrong("base-url-invalid", "error", f"{name} has a space or line break around it.")
+    if address.reader != "claude" and _OTHER_FORM.search(path):
+        said = f"{name} ends in /anthropic, where Claude Code's requests are taken, and no other."
+        usual = (parts.hostname or "").removeprefix("www.") == _HOST
+        return _Wrong("base-url-endpoint", "error" if usual else "warning", said)
     if address.reader == "codex" and not _VERSION.search(path):
         said = f"{name} ends in no version, and Codex appends /responses to it: most gateways answer 404 there."
         return _Wrong("base-url-needs-version", "error", said)

@@ -6,10 +6,13 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from misjudge_server.clients.documents import value_at
+from misjudge_server.clients.shells import set_secretly
 from misjudge_server.doctor.facts import SetupFacts
 from misjudge_server.doctor.findings import Finding, finding
-from misjudge_server.doctor.sealed import Document, opened, table_at, tables_in, text_at, value_at
-from misjudge_server.doctor.wording import named, set_secretly
+from misjudge_server.doctor.sealed import Document, opened, table_at, tables_in, text_at
+from misjudge_server.doctor.wording import named
+from misjudge_server.variables import VARIABLE_NAME
 from misjudge_tools.gateway.addresses import is_loopback
 
 _BUILT_IN: Final = frozenset({"openai", "ollama", "lmstudio", "oss", "amazon-bedrock"})
@@ -41,7 +44,7 @@ def _providers(config: Document, where: str) -> Iterator[Finding]:
             said = "It has no name, so Codex does not start."
             yield finding("codex-provider-name", "error", table, said, f'In {table}: name = "{named(name)}"')
         env_key = text_at(provider, "env_key")
-        if env_key and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,60}", env_key):
+        if env_key and not VARIABLE_NAME.fullmatch(env_key):
             said = "env_key holds something else than the name of a variable; the key itself, perhaps."
             yield finding("codex-env-key", "error", table, said, f'In {table}: env_key = "TAOTOKEN_API_KEY"')
 
@@ -62,7 +65,7 @@ def _in_use(facts: SetupFacts, config: Document, where: str) -> Iterator[Finding
 def _key_of(facts: SetupFacts, provider: Document, table: str) -> Iterator[Finding]:
     variable = text_at(provider, "env_key")
     auth = facts.document("codex_auth")
-    if variable and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,60}", variable):
+    if variable and VARIABLE_NAME.fullmatch(variable):
         if facts.variable(variable) is None and not variable.startswith("ANTHROPIC_"):
             said = f"env_key names {named(variable)}, which is not set in this shell: Codex does not ask then."
             fix = set_secretly(named(variable), windows=facts.windows)

@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from misjudge_server.doctor.checks_keys import CLAUDE_KEYS
-from misjudge_server.doctor.facts import SetupFacts
-from misjudge_server.doctor.findings import Finding
+from misjudge_server.clients.names import CLAUDE_BASE_URL, CLAUDE_KEYS, CLAUDE_MODEL, CLAUDE_SMALL_MODEL
+from misjudge_server.clients.server_entry import ESSENTIAL
+from misjudge_server.doctor.facts import CLAUDE_SETTINGS, SetupFacts
+from misjudge_server.doctor.findings import Finding, finding
 from misjudge_server.doctor.sealed import opened, table_at, text_at
-from misjudge_server.doctor.wording import ENVIRONMENT, named, unset
-from misjudge_server.variables import CONNECTION_VARIABLES, DOTENV, LEFTOVERS, MODEL_VARIABLES, ROLE_VARIABLES
-from misjudge_tools.gateway.settings import DEFAULT_KEY_VARIABLE
+from misjudge_server.doctor.wording import misjudge_reads, named, unset
+from misjudge_server.variables import (
+    DOTENV,
+    ENVIRONMENT,
+    LEFTOVERS,
+    ROLE_VARIABLES,
+)
 
 _OURS: Final = (
-    DEFAULT_KEY_VARIABLE,
-    CONNECTION_VARIABLES["base_url"],
-    *MODEL_VARIABLES,
+    *ESSENTIAL,
     *(name for names in ROLE_VARIABLES.values() for name in names),
 )
-_CLAUDES: Final = ("ANTHROPIC_BASE_URL", *CLAUDE_KEYS, "ANTHROPIC_MODEL", "ANTHROPIC_SMALL_FAST_MODEL")
+_CLAUDES: Final = (CLAUDE_BASE_URL, *CLAUDE_KEYS, CLAUDE_MODEL, CLAUDE_SMALL_MODEL)
 
 
 def conflict_findings(facts: SetupFacts) -> Iterator[Finding]:
@@ -27,7 +30,7 @@ def conflict_findings(facts: SetupFacts) -> Iterator[Finding]:
     for name in _OURS:
         places = _of_ours(facts, name)
         if _differ(places):
-            yield _conflict(name, places, _winner_of_ours(name, places), _fix_of_ours(name, places, facts))
+            yield _conflict(name, places, _winner_of_ours(places), _fix_of_ours(name, places, facts))
     for name in _CLAUDES:
         places = _of_claude(facts, name)
         if _differ(places):
@@ -62,27 +65,31 @@ def _differ(places: Mapping[str, str]) -> bool:
 
 
 def _conflict(name: str, places: Mapping[str, str], which: str, fix: str) -> Finding:
-    return Finding(
-        id="conflicting-values",
-        severity="warning",
-        where=", ".join(places),
-        evidence=f"{name} has {len(set(places.values()))} different values there. {which}",
-        fix=fix,
+    return finding(
+        "conflicting-values",
+        "warning",
+        ", ".join(places),
+        f"{name} has {len(set(places.values()))} different values there. {which}",
+        fix,
     )
 
 
-def _winner_of_ours(name: str, places: Mapping[str, str]) -> str:
-    entry = next((where for where in places if where not in {ENVIRONMENT, DOTENV}), None)
-    if entry is not None:
+def _winner_of_ours(places: Mapping[str, str]) -> str:
+    if _clients_own(places) is not None:
         return "The client's own counts for the server that it starts, not for a shell."
     return "That of the environment counts."
 
 
 def _fix_of_ours(name: str, places: Mapping[str, str], facts: SetupFacts) -> str:
-    entry = next((where for where in places if where not in {ENVIRONMENT, DOTENV}), None)
+    entry = _clients_own(places)
     if entry is not None:
         return f"Take {name} out of {entry}, or make all the same."
     return f"{unset(name, windows=facts.windows)} (to use that of .env; else take the line out of .env)"
+
+
+def _clients_own(places: Mapping[str, str]) -> str | None:
+    """The first place that a client reads and misjudge does not."""
+    return next((where for where in places if not misjudge_reads(where)), None)
 
 
 def _fix_of_claude(name: str, places: Mapping[str, str], facts: SetupFacts) -> str:
@@ -99,26 +106,26 @@ def _overridden(facts: SetupFacts) -> Iterator[Finding]:
         if name is None or facts.stated(name) in table_at(file, "profiles") or not text_at(file, "roles", role):
             continue
         where = ENVIRONMENT if facts.variable(name) else DOTENV
-        yield Finding(
-            id="profile-not-used",
-            severity="warning",
-            where=where,
-            evidence=f"{name} names a model, so the profile that [roles] of {facts.names['misjudge']} gives to {role} "
+        yield finding(
+            "profile-not-used",
+            "warning",
+            where,
+            f"{name} names a model, so the profile that [roles] of {facts.names['misjudge']} gives to {role} "
             "is not used: nor its temperature, prompt and price.",
-            fix=unset(name, windows=facts.windows) if where == ENVIRONMENT else f"Take {name} out of .env.",
+            unset(name, windows=facts.windows) if where == ENVIRONMENT else f"Take {name} out of .env.",
         )
 
 
 def _redirected(facts: SetupFacts) -> Iterator[Finding]:
     """A repository's own settings may send Claude Code, and a key with it, to an address of theirs."""
-    if text_at(facts.document("claude_project"), "env", "ANTHROPIC_BASE_URL"):
+    if text_at(facts.document("claude_project"), "env", CLAUDE_BASE_URL):
         where = facts.names["claude_project"]
-        yield Finding(
-            id="project-redirects",
-            severity="warning",
-            where=f"{where} (env)",
-            evidence="ANTHROPIC_BASE_URL stands in the project's file: whoever opens this folder sends a key there.",
-            fix=f"Move it to ~/.claude/settings.json, and take it out of {where}.",
+        yield finding(
+            "project-redirects",
+            "warning",
+            f"{where} (env)",
+            "ANTHROPIC_BASE_URL stands in the project's file: whoever opens this folder sends a key there.",
+            f"Move it to ~/.claude/settings.json, and take it out of {where}.",
         )
 
 
@@ -128,16 +135,14 @@ def _leftovers(facts: SetupFacts) -> Iterator[Finding]:
         for where, value in ((ENVIRONMENT, facts.variable(name)), (DOTENV, opened(facts.dotenv.get(name)))):
             if value is None or (name in _CLAUDES and _in_settings(facts, name)):
                 continue
-            yield Finding(
-                id="leftover-variable",
-                severity="note",
-                where=where,
-                evidence=f"{name} is set. misjudge does not read it; other programs of this shell do.",
-                fix=unset(name, windows=facts.windows) if where == ENVIRONMENT else f"Take {name} out of .env.",
+            yield finding(
+                "leftover-variable",
+                "note",
+                where,
+                f"{name} is set. misjudge does not read it; other programs of this shell do.",
+                unset(name, windows=facts.windows) if where == ENVIRONMENT else f"Take {name} out of .env.",
             )
 
 
 def _in_settings(facts: SetupFacts, name: str) -> bool:
-    return any(
-        text_at(facts.document(document), "env", name) for document in ("claude_user", "claude_project", "claude_local")
-    )
+    return any(text_at(facts.document(document), "env", name) for document in CLAUDE_SETTINGS)

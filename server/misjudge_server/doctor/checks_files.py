@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from misjudge_server.doctor.facts import SetupFacts
-from misjudge_server.doctor.findings import Finding, finding
-from misjudge_server.doctor.wording import ENVIRONMENT, named, unset
-from misjudge_server.variables import DOTENV, ROOTS_VARIABLE, STORE_VARIABLE
+from misjudge_server.doctor.findings import Finding, Severity, finding
+from misjudge_server.doctor.wording import named, unset
+from misjudge_server.variables import DOTENV, ENVIRONMENT, ROOTS_VARIABLE, STORE_VARIABLE
 from misjudge_storage.inspecting import StoreProblem
 
+_MOST_LINES: Final = 10
 _HOW_TO_NAME: Final = f"Name a file in {STORE_VARIABLE}, such as .misjudge/misjudge.db."
 _STORE: Final[Mapping[StoreProblem, str]] = {
     "not-a-store-url": f"{STORE_VARIABLE} is neither a path nor a URL of SQLite or Postgres.",
@@ -88,9 +89,24 @@ def store_findings(facts: SetupFacts) -> Iterator[Finding]:
         yield finding("store-lost-runs", "note", where, said, f"misjudge runs resume {first}")
 
 
-def misnamed_findings(facts: SetupFacts) -> Iterator[Finding]:
-    """A `.env` that an editor saved under another name."""
+def dotenv_findings(facts: SetupFacts) -> Iterator[Finding]:
+    """A `.env` that an editor saved under another name, and lines of it that set nothing."""
+    yield from _unread_lines(facts)
     if facts.misnamed_dotenv is not None:
         said = f"{facts.misnamed_dotenv} is there, and .env is not: only .env is read."
         fix = f"Rename-Item {facts.misnamed_dotenv} .env" if facts.windows else f"mv {facts.misnamed_dotenv} .env"
         yield finding("dotenv-misnamed", "warning", DOTENV, said, fix)
+
+
+def _unread_lines(facts: SetupFacts) -> Iterator[Finding]:
+    weights: tuple[tuple[bool, Severity], ...] = ((True, "error"), (False, "warning"))
+    for ours, severity in weights:
+        numbers = [line.number for line in facts.dotenv_unread if line.ours is ours]
+        if not numbers:
+            continue
+        one = len(numbers) == 1
+        listed = ", ".join(str(number) for number in numbers[:_MOST_LINES])
+        more = f" and {len(numbers) - _MOST_LINES} more" if len(numbers) > _MOST_LINES else ""
+        said = f"Line{'' if one else 's'} {listed}{more} set{'s' if one else ''} nothing: no NAME=value is read there."
+        fix = "Write each as NAME=value: no colon, command or JSON, and quotes on both sides or none."
+        yield finding("dotenv-line-unread", severity, DOTENV, said, fix)

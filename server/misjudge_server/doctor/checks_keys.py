@@ -7,23 +7,25 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from misjudge_server.clients.names import CLAUDE_KEYS
 from misjudge_server.clients.server_entry import FORWARDED
-from misjudge_server.doctor.facts import SetupFacts
+from misjudge_server.clients.shells import set_secretly
+from misjudge_server.doctor.facts import CLAUDE_SETTINGS, SetupFacts
 from misjudge_server.doctor.findings import Finding, Severity, finding
+from misjudge_server.doctor.placeholders import is_placeholder, names_variable
 from misjudge_server.doctor.sealed import opened, tables_in, text_at
-from misjudge_server.doctor.wording import ENVIRONMENT, is_one_of_ours, named, set_secretly, size_of
-from misjudge_server.variables import DOTENV
+from misjudge_server.doctor.wording import misjudge_reads, named, size_of
+from misjudge_server.variables import DOTENV, ENVIRONMENT
 from misjudge_tools.gateway.settings import DEFAULT_KEY_VARIABLE
 
-CLAUDE_KEYS: Final = ("ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY")
 _OTHERS: Final = (*CLAUDE_KEYS, "OPENAI_API_KEY")
 _CHARACTERS: Final = re.compile(r"[\x21\x23-\x26\x28-\x7e]+")
-_PLACEHOLDER: Final = re.compile(
-    r"<.*>|\b(?:your|my)[-_ ]?(?:\w+[-_ ])*(?:key|token)|(?:api[-_]?)?key[-_]?here|replace[-_]?me|change[-_]?me"
-    r"|(?:sk-)?(?:x{4,}|\*{4,}|\.{3,}|…+)|.*[你您替换填写密钥]",
-    re.IGNORECASE,
-)
 _LIKE: Final = 0.8
+_NO_KEYS: Final = (
+    (re.compile(r"^[a-z]+://", re.IGNORECASE), "and an address in place of a key"),
+    (re.compile(r"^(?=\w*_)[A-Za-z]\w*=[^=]"), "with the name of a variable and = before the key"),
+    (re.compile(r"[,;]"), "with a comma or semicolon in it, as between two keys"),
+)
 
 
 class KeyPlace(NamedTuple):
@@ -52,7 +54,7 @@ def keys(facts: SetupFacts) -> Iterator[KeyPlace]:
         for name in variables:
             if value := opened(values.get(name)):
                 yield KeyPlace(where, name, value)
-    for document in ("claude_user", "claude_project", "claude_local"):
+    for document in CLAUDE_SETTINGS:
         for name in CLAUDE_KEYS:
             if value := text_at(facts.document(document), "env", name):
                 yield KeyPlace(f"{facts.names[document]} (env)", name, value)
@@ -86,18 +88,25 @@ def _of_entries_and_switch(facts: SetupFacts) -> Iterator[KeyPlace]:
 
 def _wrong(place: KeyPlace) -> Finding | None:
     value = place.value.strip()
-    if _PLACEHOLDER.match(value):
+    if is_placeholder(value):
         return _of(place, "key-placeholder", "error", "is still the placeholder of a guide.")
+    if names_variable(value):
+        return _of(place, "key-placeholder", "error", "is the name of a variable, in place of what that holds.")
     if re.search(r"\s", value):
         return _of(place, "key-whitespace", "error", f"is {size_of(place.value)}, with white space in it.")
     if not _CHARACTERS.fullmatch(value):
         said = "with quotes or letters that no key has" if value else "white space alone"
         return _of(place, "key-malformed", "error", f"is {size_of(place.value)}, {said}.")
-    if value == place.value:
-        return None
-    end = "begins with white space" if value != place.value.lstrip() and place.value[0].isspace() else "ends in a space"
-    said = f"is {size_of(place.value)}, and {end}."
-    if is_one_of_ours(place.where):
+    other = next((said for form, said in _NO_KEYS if form.search(value)), None)
+    if other is not None:
+        return _of(place, "key-malformed", "error", f"is {size_of(place.value)}, {other}.")
+    return _wrong_ends(place) if value != place.value else None
+
+
+def _wrong_ends(place: KeyPlace) -> Finding:
+    ends = (("begins with", place.value[0]), ("ends in", place.value[-1]))
+    said = f"is {size_of(place.value)}, and {' and '.join(end for end, one in ends if one.isspace())} white space."
+    if misjudge_reads(place.where):
         return _of(place, "key-whitespace", "warning", f"{said} misjudge takes it off, other programs do not.")
     return _of(place, "key-whitespace", "error", f"{said} The gateway answers 401 to it.")
 
@@ -121,56 +130,52 @@ def _misspelt(facts: SetupFacts) -> Iterator[Finding]:
                 continue
             near = difflib.get_close_matches(name.upper(), list(known), n=1, cutoff=_LIKE)
             if near and facts.stated(near[0]) is None:
-                yield Finding(
-                    id="variable-misspelt",
-                    severity="error" if near[0] == DEFAULT_KEY_VARIABLE else "warning",
-                    where=where,
-                    evidence=f"{named(name)} is set, which nothing reads; {near[0]} is not.",
-                    fix=f"Rename it to {near[0]} where it is set.",
+                yield finding(
+                    "variable-misspelt",
+                    "error" if near[0] == DEFAULT_KEY_VARIABLE else "warning",
+                    where,
+                    f"{named(name)} is set, which nothing reads; {near[0]} is not.",
+                    f"Rename it to {near[0]} where it is set.",
                 )
 
 
 def _exposed(facts: SetupFacts) -> Iterator[Finding]:
     for leak in facts.leaks:
         if leak.link:
-            yield Finding(
-                id="key-in-link",
-                severity="error",
-                where=named(leak.file),
-                evidence="A ccswitch:// link in it holds a key (apiKey=…): links end up in histories and chats.",
-                fix="Take the link out, revoke the key at the gateway and make a new one. Import the provider without "
+            yield finding(
+                "key-in-link",
+                "error",
+                named(leak.file),
+                "A ccswitch:// link in it holds a key (apiKey=…): links end up in histories and chats.",
+                "Take the link out, revoke the key at the gateway and make a new one. Import the provider without "
                 "a key: misjudge setup ccswitch --with-gateway --model MODEL",
             )
         else:
-            yield Finding(
-                id="key-in-tracked-file",
-                severity="error",
-                where=named(leak.file),
-                evidence="git has this file, and a key stands in it.",
-                fix="Write ${" + DEFAULT_KEY_VARIABLE + "} there in its place, revoke the key at the gateway and make "
+            yield finding(
+                "key-in-tracked-file",
+                "error",
+                named(leak.file),
+                "git has this file, and a key stands in it.",
+                "Write ${" + DEFAULT_KEY_VARIABLE + "} there in its place, revoke the key at the gateway and make "
                 "a new one: git keeps the old one.",
             )
     if facts.dotenv_exposed and any(place.where == DOTENV for place in keys(facts)):
-        yield Finding(
-            id="dotenv-not-ignored",
-            severity="warning",
-            where=DOTENV,
-            evidence="A key stands in it, and no line of .gitignore keeps git from taking it.",
-            fix="Add-Content .gitignore .env; git rm --cached --ignore-unmatch .env" if facts.windows
-            else "echo .env >> .gitignore && git rm --cached --ignore-unmatch .env",
-        )  # fmt: skip
+        posix = "echo .env >> .gitignore && git rm --cached --ignore-unmatch .env"
+        windows = "Add-Content .gitignore .env; git rm --cached --ignore-unmatch .env"
+        said = "A key stands in it, and no line of .gitignore keeps git from taking it."
+        yield finding("dotenv-not-ignored", "warning", DOTENV, said, windows if facts.windows else posix)
 
 
 def _in_entries(facts: SetupFacts) -> Iterator[Finding]:
     tracked = {leak.file for leak in facts.leaks if leak.tracked}
     for entry in facts.entries:
         value = text_at(entry.table, "env", DEFAULT_KEY_VARIABLE) if entry.ours else None
-        if value and "${" not in value and entry.where.partition(" ")[0] not in tracked:
+        if value and "${" not in value and facts.names[entry.document] not in tracked:
             client = "codex" if entry.client == "Codex" else "claude"
-            yield Finding(
-                id="key-in-entry",
-                severity="warning",
-                where=entry.where,
-                evidence=f"{DEFAULT_KEY_VARIABLE} stands there as a value: one more copy of the key.",
-                fix=f"Take the line out, then: misjudge setup {client}",
+            yield finding(
+                "key-in-entry",
+                "warning",
+                entry.where,
+                f"{DEFAULT_KEY_VARIABLE} stands there as a value: one more copy of the key.",
+                f"Take the line out, then: misjudge setup {client}",
             )

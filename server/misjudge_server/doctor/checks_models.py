@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from misjudge_server.clients.shells import set_secretly
 from misjudge_server.config_command import shared_models
 from misjudge_server.doctor.facts import SetupFacts
 from misjudge_server.doctor.findings import Finding, finding
-from misjudge_server.doctor.wording import named, set_secretly, set_to
+from misjudge_server.doctor.wording import named, set_to
 from misjudge_server.variables import MODEL_VARIABLES
 from misjudge_tools.gateway.addresses import is_loopback
 from misjudge_tools.gateway.settings import Endpoint
@@ -77,7 +78,7 @@ def _without_model(models: ModelSettings, some: bool, facts: SetupFacts) -> Find
     if some or models.role("judge").endpoint.key is not None:
         said = "No model is named for it." if some else "A key is set, but no model is named for any role."
         return finding("model-missing", "warning", "role judge", said, fix)
-    said = "No key and no model: judge=simulated and judge=local work, and imports and reports do."
+    said = "No key and no model: judge=simulated works without a key, and so do imports and reports."
     return finding("not-configured", "note", "misjudge's settings", said, fix)
 
 

@@ -7,21 +7,19 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from misjudge_server.clients.server_entry import is_fleeting
-from misjudge_server.doctor.facts import Entry, SetupFacts
+from misjudge_server.clients.documents import value_at
+from misjudge_server.clients.server_entry import ESSENTIAL, is_fleeting
+from misjudge_server.doctor.facts import CLAUDE_SETTINGS, Entry, SetupFacts
 from misjudge_server.doctor.findings import Finding, finding
-from misjudge_server.doctor.machine_reading import PROXIES
-from misjudge_server.doctor.sealed import Document, opened, table_at, text_at, texts_at, value_at
+from misjudge_server.doctor.sealed import Document, opened, table_at, text_at, texts_at
 from misjudge_server.doctor.wording import named
-from misjudge_server.variables import CONNECTION_VARIABLES, MODEL_VARIABLES
-from misjudge_tools.gateway.settings import DEFAULT_KEY_VARIABLE
+from misjudge_server.variables import NETWORK_VARIABLES, PROXY_VARIABLES
 
 STARTUP_S: Final = 10.0
 CALL_S: Final = 60.0
 """A call waits up to 40 s for its result."""
 _REFERENCE: Final = re.compile(r"\$\{(\w+)\}")
 _SETUP: Final = {"Codex": "misjudge setup codex", "Claude Code": "misjudge setup claude"}
-_CARRIED: Final = (DEFAULT_KEY_VARIABLE, CONNECTION_VARIABLES["base_url"], *MODEL_VARIABLES)
 
 
 def server_findings(facts: SetupFacts) -> Iterator[Finding]:
@@ -61,10 +59,7 @@ def _switched_off(entry: Entry, facts: SetupFacts) -> Iterator[Finding]:
     if entry.client == "Claude Code":
         project = table_at(facts.document("claude_state"), "projects", facts.folder.as_posix())
         lists = [texts_at(project, "disabledMcpServers"), texts_at(project, "disabledMcpjsonServers")]
-        lists += [
-            texts_at(facts.document(document), "disabledMcpjsonServers")
-            for document in ("claude_user", "claude_project", "claude_local")
-        ]
+        lists += [texts_at(facts.document(document), "disabledMcpjsonServers") for document in CLAUDE_SETTINGS]
         off = any(entry.name in names for names in lists)
     if off:
         said = f"The server is switched off in {entry.client}."
@@ -85,20 +80,33 @@ def _codex(entry: Entry, facts: SetupFacts) -> Iterator[Finding]:
     if _seconds(table, "tool_timeout_sec", CALL_S) < CALL_S:
         said = f"tool_timeout_sec is below {CALL_S:g}, and a call waits up to 40 s for its result."
         yield finding("codex-tool-timeout-short", "warning", where, said, f"In {where}: tool_timeout_sec = 300")
-    kept_back = [name for name in _CARRIED if facts.variable(name) and not _hands_on(table, name, facts)]
+    kept_back = [
+        name for name in ESSENTIAL if facts.variable(name) and not _hands_on(table, name) and name not in facts.dotenv
+    ]
     if kept_back:
         said = f"Codex hands no variable on that is not named, so the server does not see {', '.join(kept_back)}."
         yield finding("codex-variable-kept-back", "error", where, said, "misjudge setup codex")
-    proxies = [name for name in PROXIES[:2] if facts.variable(name) and not _hands_on(table, name, facts)]
-    if proxies:
-        said = f"The proxy in {', '.join(proxies)} is not handed on, so the server asks the gateway without it."
+    network = _network_kept_back(table, facts)
+    if network:
+        said = f"Codex does not hand on {', '.join(network)}, so the server asks the gateway without."
         yield finding("codex-proxy-kept-back", "warning", where, said, "misjudge setup codex")
 
 
-def _hands_on(table: Document, name: str, facts: SetupFacts) -> bool:
+def _network_kept_back(table: Document, facts: SetupFacts) -> list[str]:
+    """Variables of the network that the server does not get in either spelling; of NO_PROXY, where there is a proxy."""
+    spellings: dict[str, list[str]] = {}
+    for name in NETWORK_VARIABLES:
+        if facts.variable(name):
+            spellings.setdefault(name.upper(), []).append(name)
+    if spellings.keys().isdisjoint(PROXY_VARIABLES):
+        spellings.pop("NO_PROXY", None)
+    return [names[0] for names in spellings.values() if not any(_hands_on(table, name) for name in names)]
+
+
+def _hands_on(table: Document, name: str) -> bool:
     listed = value_at(table, "env_vars")
     names = [text_at(one, "name") or opened(one) for one in listed] if isinstance(listed, tuple) else []
-    return name in names or text_at(table, "env", name) is not None or name in facts.dotenv
+    return name in names or text_at(table, "env", name) is not None
 
 
 def _seconds(table: Document, name: str, otherwise: float) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
@@ -10,11 +9,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from misjudge_server.clients.places import Places
+from misjudge_server.clients.documents import parse_json
+from misjudge_server.clients.places import Places, short
 from misjudge_server.config_file import FILE_NAME, parse_toml
 from misjudge_server.doctor.facts import DocumentName, PlaceSeen, SwitchProvider
 from misjudge_server.doctor.sealed import Document, opened, sealed
-from misjudge_server.setup.showing import short
 from misjudge_server.variables import CONFIG_VARIABLE
 from misjudge_storage.errors import InvalidInput
 from misjudge_storage.inspecting import read_only
@@ -22,6 +21,11 @@ from misjudge_tools.interchange.text_files import read_text
 
 Parse = Callable[[str, str], Mapping[str, Any]]
 _LIMIT_BYTES: Final = 100_000_000
+_MOST_PROVIDERS: Final = 500
+_LONGEST_SETTINGS: Final = 100_000
+_PROVIDERS: Final = """\
+SELECT app_type, substr(name, 1, 200) AS name, is_current, substr(settings_config, 1, ?) AS settings_config
+FROM providers ORDER BY is_current DESC, app_type, name LIMIT ?"""
 _STATE: Final = ("mcpServers", "oauthAccount", "primaryApiKey", "projects")
 """What is looked at in Claude Code's state, which holds the history of its use, too."""
 _OF_PROJECT: Final = ("mcpServers", "disabledMcpServers", "disabledMcpjsonServers")
@@ -74,7 +78,7 @@ def read_switch(places: Places) -> SwitchFile:
             raise ValueError
         with closing(read_only(path)) as connection:
             connection.row_factory = sqlite3.Row
-            rows = [dict(row) for row in connection.execute("SELECT * FROM providers")]
+            rows = [dict(row) for row in connection.execute(_PROVIDERS, (_LONGEST_SETTINGS + 1, _MOST_PROVIDERS))]
     except (sqlite3.Error, OSError, ValueError):
         said = f"{name} is no database of CC Switch, or is being written just now. Close CC Switch and try again."
         return SwitchFile((), PlaceSeen(name, "unreadable", said))
@@ -89,28 +93,14 @@ def called(path: Path, places: Places) -> str:
 
 def _files(places: Places, environment: Mapping[str, str]) -> Iterator[tuple[DocumentName, Path, Parse]]:
     named = environment.get(CONFIG_VARIABLE)
-    yield "claude_state", places.claude_state, lambda text, name: _state(_json(text, name), places.folder)
-    yield "claude_user", places.claude_user_settings, _json
-    yield "claude_project", places.claude_project_settings, _json
-    yield "claude_local", places.claude_local_settings, _json
-    yield "project_servers", places.project_servers, _json
+    yield "claude_state", places.claude_state, lambda text, name: _state(parse_json(text, name), places.folder)
+    yield "claude_user", places.claude_user_settings, parse_json
+    yield "claude_project", places.claude_project_settings, parse_json
+    yield "claude_local", places.claude_local_settings, parse_json
+    yield "project_servers", places.project_servers, parse_json
     yield "codex", places.codex_config, parse_toml
-    yield "codex_auth", places.codex_auth, _json
+    yield "codex_auth", places.codex_auth, parse_json
     yield "misjudge", Path(os.path.expanduser(named)) if named else places.folder / FILE_NAME, parse_toml
-
-
-def _json(text: str, name: str) -> dict[str, Any]:
-    if not text.strip():
-        return {}
-    try:
-        found = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise InvalidInput(f"{name} is not valid JSON (line {error.lineno}). Correct it there.") from None
-    except (ValueError, RecursionError):
-        raise InvalidInput(f"{name} is nested too deeply, or holds a number that is too long. Correct it.") from None
-    if not isinstance(found, dict):
-        raise InvalidInput(f"{name} holds no JSON object. Put its members into braces.")
-    return found
 
 
 def _state(document: Mapping[str, Any], folder: Path) -> dict[str, Any]:
@@ -122,10 +112,13 @@ def _state(document: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def _provider(row: Mapping[str, Any]) -> SwitchProvider:
-    app, name = str(row.get("app_type", "")), str(row.get("name", ""))
-    found = SwitchProvider(app, name, bool(row.get("is_current")), {}, {})
+    app, name = str(row["app_type"]), str(row["name"])
+    found = SwitchProvider(app, name, bool(row["is_current"]), {}, {})
     try:
-        settings = sealed(_json(str(row.get("settings_config") or ""), "its settings"))
+        text = str(row["settings_config"] or "")
+        if len(text) > _LONGEST_SETTINGS:
+            raise InvalidInput(f"Its settings are longer than {_LONGEST_SETTINGS:,} characters. Correct them there.")
+        settings = sealed(parse_json(text, "its settings"))
         config = opened(settings.get("config")) if app == "codex" else None
         return found._replace(settings=settings, config=sealed(parse_toml(config or "", "its config.toml")))
     except InvalidInput as error:

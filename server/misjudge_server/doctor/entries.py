@@ -32,13 +32,13 @@ def _entries(
     for document in _CLAUDE:
         for name, table in tables_in(documents.get(document), "mcpServers"):
             where = f"{names[document]} (mcpServers.{named(name)})"
-            yield _entry(Entry("Claude Code", where, name, table, False), is_there)
+            yield _entry(Entry("Claude Code", document, where, name, table, False), is_there)
     for name, table in tables_in(documents.get("claude_state"), "projects", folder, "mcpServers"):
         where = f"{names['claude_state']} (this folder's mcpServers.{named(name)})"
-        yield _entry(Entry("Claude Code", where, name, table, False), is_there)
+        yield _entry(Entry("Claude Code", "claude_state", where, name, table, False), is_there)
     for name, table in tables_in(documents.get("codex"), "mcp_servers"):
         where = f"{names['codex']} [mcp_servers.{named(name)}]"
-        yield _entry(Entry("Codex", where, name, table, False), is_there)
+        yield _entry(Entry("Codex", "codex", where, name, table, False), is_there)
 
 
 def _entry(entry: Entry, is_there: Callable[[str], bool]) -> Entry:

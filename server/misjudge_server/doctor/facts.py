@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from pydantic import SecretStr
 
+from misjudge_server.doctor.dotenv_lines import UnreadLine
 from misjudge_server.doctor.findings import PlaceState
 from misjudge_server.doctor.sealed import Document
 from misjudge_server.settings import Settings
@@ -18,6 +19,8 @@ DocumentName = Literal[
     "claude_state", "claude_user", "claude_project", "claude_local", "project_servers", "codex", "codex_auth",
     "misjudge",
 ]  # fmt: skip
+CLAUDE_SETTINGS: Final[tuple[DocumentName, ...]] = ("claude_local", "claude_project", "claude_user")
+"""Claude Code's settings files: of what several say, the first one's counts."""
 
 
 class PlaceSeen(NamedTuple):
@@ -29,12 +32,13 @@ class PlaceSeen(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A server that a client starts: where that stands, what it is called there, and its table.
+    """A server that a client starts: in which document and where in it, what it is called there, and its table.
 
     `ours`: it starts misjudge; `lost`: its program is not there.
     """
 
     client: ClientName
+    document: DocumentName
     where: str
     name: str
     table: Document
@@ -82,6 +86,7 @@ class SetupFacts(NamedTuple):
     seen: tuple[PlaceSeen, ...]
     environment: Mapping[str, SecretStr]
     dotenv: Mapping[str, SecretStr]
+    dotenv_unread: tuple[UnreadLine, ...]
     documents: Mapping[DocumentName, Document]
     names: Mapping[DocumentName, str]
     entries: tuple[Entry, ...]

@@ -12,16 +12,15 @@ from typing import Final, Literal
 from urllib.parse import urlsplit
 
 from misjudge_server.doctor.facts import ProxySeen
-from misjudge_server.variables import DOTENV
+from misjudge_server.variables import DOTENV, PROXY_VARIABLES
 from misjudge_storage.errors import InvalidInput
 from misjudge_tools.gateway.addresses import is_loopback
 from misjudge_tools.interchange.text_files import read_text
 
-PROXIES: Final = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 _SCHEMES: Final = {"http": 80, "https": 443}
 _KNOCK_S: Final = 0.5
 _MISNAMED: Final = (".env.txt", "env.txt", "env", "_env", ".env.local")
-_SETS_US: Final = re.compile(r"^\s*(?:export\s+)?(?:TAOTOKEN|MISJUDGE)_[A-Z_]+\s*=\s*\S", re.MULTILINE)
+_SETS_US: Final = re.compile(r"^[ \t]*(?:export[ \t]+)?(?:TAOTOKEN|MISJUDGE)_[A-Z_]+[ \t]*=[ \t]*\S", re.MULTILINE)
 _LIMIT_BYTES: Final = 100_000
 
 
@@ -49,7 +48,7 @@ def misnamed_dotenv(folder: Path) -> str | None:
 
 def proxies_in(environment: Mapping[str, str]) -> Iterator[ProxySeen]:
     """The proxy variables that cannot work. Only a proxy on this machine is knocked at; nothing is sent to it."""
-    for name in PROXIES:
+    for name in PROXY_VARIABLES:
         for variable in dict.fromkeys((name, name.lower())):
             address = environment.get(variable)
             problem = _problem(address) if address else None

@@ -12,7 +12,8 @@ from misjudge_server.doctor.wording import named
 from misjudge_server.variables import ROLE_VARIABLES
 from misjudge_tools.gateway.listing import Listing, list_models
 from misjudge_tools.gateway.pool import Gateways
-from misjudge_tools.ping import ROLES, RolePing, ping
+from misjudge_tools.gateway.settings import Endpoint, RoleName
+from misjudge_tools.ping import EMPTY, ROLES, RolePing, ping
 from misjudge_tools.profiles import ModelSettings, Profile
 
 SKEW_S: Final = 60.0
@@ -20,6 +21,8 @@ SKEW_S: Final = 60.0
 SLOW_SHARE: Final = 1 / 3
 """Of the time limit of an attempt, for the smallest answer there is."""
 DEADLINE_S: Final = 90.0
+MARGIN_S: Final = 30.0
+"""After the time limit of one call, for the second and for opening the connection."""
 _OF_ERRORS: Final[Mapping[str, tuple[str, str]]] = {
     "AuthRefused": ("key-refused", "Copy the key again from the gateway's page, or make a new one: it may be revoked."),
     "WrongAddress": ("address-wrong", "misjudge config shows the address; set it to the API address alone."),
@@ -28,6 +31,7 @@ _OF_ERRORS: Final[Mapping[str, tuple[str, str]]] = {
     "RateLimited": ("rate-limited", "Lower MISJUDGE_CONCURRENCY, and state MISJUDGE_REQUESTS_PER_MINUTE."),
     "CallTimeout": ("no-answer-in-time", "Raise MISJUDGE_TIMEOUT_S, or take a faster model."),
     "Unreachable": ("unreachable", "misjudge config shows the address; check network, proxy and certificates."),
+    EMPTY: ("no-answer", "Set the model to one for chat completions; misjudge ping shows whether it answers."),
     "ProviderFailed": ("gateway-failed", "Try again later, or take another model."),
 }
 _TOLD_OFFLINE: Final = frozenset({"MissingKey", "InvalidInput"})
@@ -55,14 +59,16 @@ async def look_online(facts: SetupFacts) -> OnlineLook:
     models = _once(facts.settings.models)
     gateways = Gateways()
     try:
-        report = await ping(models, gateways, [role for role in ROLES if _can_ask(models.role(role))])
+        asking: list[RoleName] = [role for role in ROLES if _can_ask(models.role(role))]
+        report = await ping(models, gateways, asking, margin_s=MARGIN_S)
     finally:
         await gateways.aclose()
-    listings: dict[str, Listing] = {}
-    for found in report.models:
-        if found.base_url not in listings:
-            listings[found.base_url] = await list_models(models.role(found.roles[0]).endpoint)
-    told = [(found, listings[found.base_url], models.role(found.roles[0])) for found in report.models]
+    asked = [(found, models.role(found.roles[0])) for found in report.models]
+    listings: dict[Endpoint, Listing] = {}
+    for _, profile in asked:
+        if profile.endpoint not in listings:
+            listings[profile.endpoint] = await list_models(profile.endpoint)
+    told = [(found, listings[profile.endpoint], profile) for found, profile in asked]
     return OnlineLook(
         findings=tuple(one for found, listing, profile in told for one in _findings(found, listing, profile)),
         models=tuple(_seen(found, listing) for found, listing, _ in told),

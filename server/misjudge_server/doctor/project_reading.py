@@ -10,6 +10,8 @@ from typing import Final, NamedTuple
 
 from misjudge_server.doctor.facts import Leak
 from misjudge_server.doctor.git_index import ignored, tracked_paths
+from misjudge_server.doctor.placeholders import stands_in
+from misjudge_server.variables import DOTENV
 from misjudge_storage.errors import InvalidInput
 from misjudge_tools.interchange.text_files import read_text
 
@@ -17,7 +19,8 @@ _MOST_FILES: Final = 200
 _LIMIT_BYTES: Final = 1_000_000
 _INDEX_BYTES: Final = 100_000_000
 _SHORTEST_KEY: Final = 16
-_LINK: Final = re.compile(r"ccswitch://\S{0,4000}?apiKey=(?!(?:[&\"'\s]|$))", re.IGNORECASE)
+_LINK: Final = re.compile(r"ccswitch://[^\s\"'<>]*", re.IGNORECASE)
+_IN_LINK: Final = re.compile(r"apiKey=([^&#]+)", re.IGNORECASE)
 _KEY: Final = re.compile(r"\bsk-[A-Za-z0-9_-]{20,}")
 _FEWEST_CHARACTERS: Final = 9
 """Different ones: a key has more of them than `sk-xxxxxxxxxxxxxxxx`."""
@@ -25,11 +28,12 @@ _NESTED: Final = (".claude/settings.json", ".claude/settings.local.json")
 
 
 class Repository(NamedTuple):
-    """The git repository around a folder, and the folder's path in it, empty or ending in a slash."""
+    """The git repository around a folder; the folder's path in it, empty or ending in a slash; the paths it has."""
 
     root: Path
     git: Path
     inside: str
+    tracked: frozenset[str]
 
 
 def repository_of(folder: Path) -> Repository | None:
@@ -38,7 +42,8 @@ def repository_of(folder: Path) -> Repository | None:
     if root is None:
         return None
     inside = folder.relative_to(root).as_posix()
-    return Repository(root, _git_folder(root / ".git"), "" if inside == "." else f"{inside}/")
+    git = _git_folder(root / ".git")
+    return Repository(root, git, "" if inside == "." else f"{inside}/", _tracked(git / "index"))
 
 
 def find_leaks(folder: Path, repository: Repository | None, keys: Collection[str]) -> tuple[Leak, ...]:
@@ -46,35 +51,44 @@ def find_leaks(folder: Path, repository: Repository | None, keys: Collection[str
 
     misjudge.toml is not among them: a key in it is refused by the settings themselves.
     """
-    tracked = _tracked(repository)
-    long = [key for key in keys if len(key) >= _SHORTEST_KEY]
-    return tuple(_leaks(folder, repository.inside if repository else "", tracked, long))
+    long = [key for key in keys if len(key) >= _SHORTEST_KEY and not stands_in(key)]
+    return tuple(_leaks(folder, repository, long))
 
 
 def is_exposed(folder: Path, repository: Repository | None, home: Path) -> bool:
     """Whether git would take the folder's `.env`, which it does not have yet."""
-    if repository is None or not os.path.isfile(folder / ".env"):
+    if repository is None or not os.path.isfile(folder / DOTENV):
         return False
-    path = f"{repository.inside}.env"
-    if path in _tracked(repository):
+    path = f"{repository.inside}{DOTENV}"
+    if path in repository.tracked:
         return False
     sources = [repository.git / "info" / "exclude", home / ".config" / "git" / "ignore", home / ".gitignore_global"]
     if any(ignored(path, _lines(source)) for source in sources):
         return False
     between = [one for one in (folder, *folder.parents) if one.is_relative_to(repository.root)]
     return not any(
-        ignored((folder / ".env").relative_to(one).as_posix(), _lines(one / ".gitignore")) for one in between
+        ignored((folder / DOTENV).relative_to(one).as_posix(), _lines(one / ".gitignore")) for one in between
     )
 
 
-def _leaks(folder: Path, inside: str, tracked: Collection[str], keys: Collection[str]) -> Iterator[Leak]:
+def holds_link(text: str) -> bool:
+    """Whether a ccswitch:// link with a key in it stands in a text."""
+    found = (one[1] for link in _LINK.finditer(text) for one in _IN_LINK.finditer(link[0]))
+    return any(not stands_in(value) for value in found)
+
+
+def looks_like_key(text: str) -> bool:
+    """Whether something that looks like a key stands in a text, and not like what guides write in its place."""
+    found = (one[0] for one in _KEY.finditer(text))
+    return any(len(set(one)) >= _FEWEST_CHARACTERS and not stands_in(one) for one in found)
+
+
+def _leaks(folder: Path, repository: Repository | None, keys: Collection[str]) -> Iterator[Leak]:
     for name in _candidates(folder):
         text = _text(folder / name)
-        link = bool(_LINK.search(text))
-        known = any(key in text for key in keys)
-        looks = any(len(set(found[0])) >= _FEWEST_CHARACTERS for found in _KEY.finditer(text))
-        has = f"{inside}{name}" in tracked
-        if link or (has and (known or looks)):
+        link = holds_link(text)
+        has = repository is not None and f"{repository.inside}{name}" in repository.tracked
+        if link or (has and (looks_like_key(text) or any(key in text for key in keys))):
             yield Leak(name, link, has)
 
 
@@ -87,10 +101,7 @@ def _candidates(folder: Path) -> list[str]:
     return [*kept[:_MOST_FILES], *(name for name in _NESTED if (folder / name).is_file())]
 
 
-def _tracked(repository: Repository | None) -> frozenset[str]:
-    if repository is None:
-        return frozenset()
-    index = repository.git / "index"
+def _tracked(index: Path) -> frozenset[str]:
     try:
         if index.is_file():  # to open a pipe would take for ever
             with index.open("rb") as file:

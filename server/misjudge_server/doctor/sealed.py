@@ -7,6 +7,8 @@ from typing import Any
 
 from pydantic import SecretStr
 
+from misjudge_server.clients.documents import value_at
+
 Document = Mapping[str, Any]
 """A JSON or TOML table: names are plain, every text in it is a SecretStr, lists are tuples."""
 
@@ -18,13 +20,6 @@ def sealed(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(name): sealed(member) for name, member in value.items()}
     return tuple(sealed(member) for member in value) if isinstance(value, list | tuple) else value
-
-
-def value_at(document: Any, *path: str) -> Any:
-    """What stands at a path, still sealed; None where nothing does."""
-    for name in path:
-        document = document.get(name) if isinstance(document, Mapping) else None
-    return document
 
 
 def table_at(document: Any, *path: str) -> Document:

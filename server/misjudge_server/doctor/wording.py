@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from misjudge_server.setup.masking import masked
+from misjudge_server.clients.masking import masked
 from misjudge_server.terminal import plain
+from misjudge_server.variables import DOTENV, ENVIRONMENT
 
 MOST_CHARACTERS: Final = 60
-ENVIRONMENT: Final = "environment"
+_MOST_MASKED: Final = 500
+"""The time that masking takes grows with the square of a name's length."""
 
 
 def named(name: str) -> str:
     """A name of a file, short and without what could be a key or a control character."""
-    return masked(plain(name).replace("\n", " "))[:MOST_CHARACTERS]
+    return masked(plain(name[:_MOST_MASKED]).replace("\n", " "))[:MOST_CHARACTERS]
 
 
 def unset(name: str, *, windows: bool) -> str:
@@ -26,16 +28,9 @@ def set_to(name: str, value: str, *, windows: bool) -> str:
     return f'$env:{name} = "{value}"' if windows else f"export {name}={value}"
 
 
-def set_secretly(name: str, *, windows: bool) -> str:
-    """The command that asks for a key and sets it, so that it is in no history."""
-    if windows:
-        return f'$env:{name} = Read-Host "Key" -MaskInput'
-    return f"read -rs {name} && export {name}"
-
-
-def is_one_of_ours(where: str) -> bool:
-    """Whether it stands where misjudge itself reads: the environment or `.env`."""
-    return where in {ENVIRONMENT, ".env"}
+def misjudge_reads(where: str) -> bool:
+    """Whether misjudge itself reads what stands there: in the environment or in `.env`."""
+    return where in {ENVIRONMENT, DOTENV}
 
 
 def size_of(value: str) -> str:

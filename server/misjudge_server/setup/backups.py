@@ -6,16 +6,17 @@ A copy of the whole file would be one more place with whatever keys stand in it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from misjudge_server.clients.server_entry import is_ours
+from misjudge_server.clients.documents import value_at
 from misjudge_server.setup import files, formats
-from misjudge_server.setup.changes import FileFormat, KeyPath, Setting, Was, missing_tables, value_at
+from misjudge_server.setup.changes import FileFormat, KeyPath, Setting, Was, missing_tables
 from misjudge_server.setup.hunks import Hunk, hunks, restored
+from misjudge_server.setup.own_entry import starts_us
 from misjudge_storage.errors import InvalidInput
 from misjudge_storage.types import Value
 
@@ -40,11 +41,14 @@ class History(Value):
 
 
 class Restored(NamedTuple):
-    """A file's text as it was, None for no file; `whole`: to the byte; `left`: what is another's by now."""
+    """A file's text as it was, None for no file; `whole`: to the byte; `left`: what is another's by now; `lost`: what
+    others added to our entry or changed in it, which went with that.
+    """
 
     text: str | None
     whole: bool
-    left: tuple[str, ...]
+    left: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
 
 
 def record_of(
@@ -72,19 +76,22 @@ def undone(text: str, record: Record, label: str) -> Restored:
     if _digest(text) == record.after:
         before = restored(text, record.hunks)
         if before is not None:
-            return Restored(None if record.created else before, True, ())
-    left = []
+            return Restored(None if record.created else before, True)
+    left: list[str] = []
+    lost: list[str] = []
     for change in reversed(record.changes):
         found = formats.parse(text, record.format, label)
-        if _is_as_written(value_at(found, change.path), change):
+        own = value_at(found, *change.path)
+        if _is_as_written(own, change):
+            lost += (".".join(path) for path in _others_in(own, change.now, change.path))
             text = _taken_back(text, change, record.format, label)
         elif _is_anothers(text, found, change, record.format):
             left.append(".".join(change.path))
     for path in reversed(record.made):
-        if value_at(formats.parse(text, record.format, label), path) == {}:
+        if value_at(formats.parse(text, record.format, label), *path) == {}:
             text = formats.without_value(text, path, record.format, label)
-    empty = record.created and not formats.parse(text, record.format, label)
-    return Restored(None if empty else text, False, tuple(left))
+    empty = record.created and formats.is_empty(text, record.format, label)
+    return Restored(None if empty else text, False, tuple(left), tuple(lost))
 
 
 def read_history(folder: Path, file: Path) -> History:
@@ -120,12 +127,20 @@ def _is_as_written(found: Any, change: Was) -> bool:
     """Whether what stands there is ours: as it was written, or our entry to which a person added something."""
     if found is None or found == change.now:
         return found is not None
-    ours = change.was is None and isinstance(found, Mapping) and isinstance(change.now, Mapping)
-    return ours and is_ours(found.get("command"), found.get("args"))
+    return change.was is None and isinstance(change.now, Mapping) and starts_us(found)
+
+
+def _others_in(found: Any, written: Any, path: KeyPath) -> Iterator[KeyPath]:
+    """The paths of what stands there and was not written so."""
+    if isinstance(found, Mapping) and isinstance(written, Mapping):
+        for name, value in found.items():
+            yield from _others_in(value, written.get(name), (*path, name))
+    elif found != written:
+        yield path
 
 
 def _is_anothers(text: str, found: Mapping[str, Any], change: Was, kind: FileFormat) -> bool:
-    if value_at(found, change.path) is None:
+    if value_at(found, *change.path) is None:
         return False
     return formats.source_at(text, change.path, kind) != change.was
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from pydantic import JsonValue
 
+from misjudge_server.clients.documents import value_at
 from misjudge_storage.errors import InvalidInput
 from misjudge_storage.types import Value
 
@@ -51,19 +52,9 @@ def wanted(current: Mapping[str, Any], settings: Iterable[Setting], label: str) 
     found = []
     for setting in settings:
         _refuse_what_is_no_table(current, setting.path, label)
-        if value_at(current, setting.path) != setting.value:
+        if value_at(current, *setting.path) != setting.value:
             found.append(setting)
     return tuple(found)
-
-
-def value_at(table: Mapping[str, Any], path: Sequence[str]) -> Any:
-    """The value at a path, None where there is none."""
-    found: Any = table
-    for key in path:
-        if not isinstance(found, Mapping) or key not in found:
-            return None
-        found = found[key]
-    return found
 
 
 def merged(table: Mapping[str, Any], path: Sequence[str], value: Any) -> dict[str, Any]:
@@ -80,23 +71,24 @@ def without(table: Mapping[str, Any], path: Sequence[str]) -> dict[str, Any]:
     return {name: value for name, value in table.items() if name != key}
 
 
-def pruned(table: Mapping[str, Any], path: Sequence[str]) -> dict[str, Any]:
-    """The table without the tables on the way to the path that are empty."""
+def prunings(table: Mapping[str, Any], path: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+    """The table, then without the tables on the way to the path that are empty, the inner ones first."""
+    yield table
     for depth in range(len(path) - 1, 0, -1):
-        if value_at(table, path[:depth]) == {}:
+        if value_at(table, *path[:depth]) == {}:
             table = without(table, path[:depth])
-    return dict(table)
+            yield table
 
 
 def missing_tables(table: Mapping[str, Any], settings: Iterable[Setting]) -> tuple[KeyPath, ...]:
     """The paths of the tables that have to be made for these settings, outer ones first."""
     paths = [setting.path[:depth] for setting in settings for depth in range(1, len(setting.path))]
-    return tuple(dict.fromkeys(path for path in paths if value_at(table, path) is None))
+    return tuple(dict.fromkeys(path for path in paths if value_at(table, *path) is None))
 
 
 def _refuse_what_is_no_table(table: Mapping[str, Any], path: KeyPath, label: str) -> None:
     for depth in range(1, len(path)):
-        found = value_at(table, path[:depth])
+        found = value_at(table, *path[:depth])
         if found is not None and not isinstance(found, Mapping):
             raise InvalidInput(
                 f"{'.'.join(path[:depth])} in {label} is no table, so nothing can be added to it. Correct it there."

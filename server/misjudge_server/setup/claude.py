@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from misjudge_server.clients.server_entry import SERVER_NAME, ServerCommand, is_ours
-from misjudge_server.setup.changes import Setting, Wish, value_at
+from misjudge_server.clients.documents import value_at
+from misjudge_server.clients.server_entry import SERVER_NAME, ServerCommand
+from misjudge_server.setup.changes import Setting, Wish
+from misjudge_server.setup.own_entry import entry_wish, others_that_start_us
 from misjudge_server.variables import CONNECTION_VARIABLES
-from misjudge_storage.errors import InvalidInput
 from misjudge_tools.gateway.settings import DEFAULT_KEY_VARIABLE
 
 _SERVERS: Final = "mcpServers"
-_BASE: Final = (_SERVERS, SERVER_NAME)
 
 
 def claude_entry(command: ServerCommand, more: Sequence[str]) -> dict[str, Any]:
@@ -41,30 +41,16 @@ def claude_project_server(current: Mapping[str, Any], entry: Mapping[str, Any]) 
 
 
 def claude_server(current: Mapping[str, Any], entry: Mapping[str, Any], file: str) -> Wish:
-    """The entry merged into what stands there: what a person set stays, but for the command.
+    """The entry merged into what stands in `file`. Raises InvalidInput where the name is taken by another server."""
+    return entry_wish(current, _SERVERS, entry, _added, _notes(current), f"{SERVER_NAME!r} in {_SERVERS} of {file}")
 
-    Raises InvalidInput where the name is taken by another server; `file` is what it calls the file.
-    """
-    own = value_at(current, _BASE)
-    notes = tuple(_notes(current))
-    if own is None:
-        return Wish((Setting(_BASE, dict(entry)),), notes)
-    if not isinstance(own, Mapping) or not is_ours(own.get("command"), own.get("args")):
-        raise InvalidInput(
-            f"{SERVER_NAME!r} in {_SERVERS} of {file} starts another program. Rename or remove it there, and run this "
-            "again."
-        )
-    settings = [Setting((*_BASE, name), entry[name]) for name in ("command", "args")]
-    settings += [
-        Setting((*_BASE, "env", name), value)
-        for name, value in entry["env"].items()
-        if value_at(own, ("env", name)) is None
-    ]
-    return Wish(tuple(settings), notes)
+
+def _added(own: Mapping[str, Any], entry: Mapping[str, Any]) -> Iterator[Setting]:
+    for name, value in entry["env"].items():
+        if value_at(own, "env", name) is None:
+            yield Setting(("env", name), value)
 
 
 def _notes(current: Mapping[str, Any]) -> Iterator[str]:
-    servers = current.get(_SERVERS)
-    for name, entry in servers.items() if isinstance(servers, Mapping) else ():
-        if name != SERVER_NAME and isinstance(entry, Mapping) and is_ours(entry.get("command"), entry.get("args")):
-            yield f"{name[:60]!r} in {_SERVERS} starts misjudge, too: remove one of the two."
+    for name in others_that_start_us(current, _SERVERS):
+        yield f"{name!r} in {_SERVERS} starts misjudge, too: remove one of the two."

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from misjudge_server.clients.server_entry import FORWARDED, PROXIES, SERVER_NAME, ServerCommand, is_ours
-from misjudge_server.setup.changes import Setting, Wish, value_at
-from misjudge_storage.errors import InvalidInput
+from misjudge_server.clients.documents import value_at
+from misjudge_server.clients.server_entry import FORWARDED, SERVER_NAME, ServerCommand
+from misjudge_server.setup.changes import Setting, Wish
+from misjudge_server.setup.own_entry import entry_wish, others_that_start_us
+from misjudge_server.variables import NETWORK_VARIABLES
 
 STARTUP_S: Final = 30
 CALL_S: Final = 300
 _SERVERS: Final = "mcp_servers"
-_BASE: Final = (_SERVERS, SERVER_NAME)
 
 
 def codex_entry(command: ServerCommand, more: Sequence[str], read_only: Sequence[str]) -> dict[str, Any]:
@@ -23,7 +24,7 @@ def codex_entry(command: ServerCommand, more: Sequence[str], read_only: Sequence
     return {
         "command": command.command,
         "args": list(command.args),
-        "env_vars": list(dict.fromkeys((*FORWARDED, *PROXIES, *more))),
+        "env_vars": list(dict.fromkeys((*FORWARDED, *NETWORK_VARIABLES, *more))),
         "required": True,
         "startup_timeout_sec": STARTUP_S,
         "tool_timeout_sec": CALL_S,
@@ -31,34 +32,24 @@ def codex_entry(command: ServerCommand, more: Sequence[str], read_only: Sequence
     }
 
 
-def codex_server(current: Mapping[str, Any], entry: Mapping[str, Any]) -> Wish:
-    """The entry merged into what stands there: what a person set stays, but for the command.
+def codex_server(current: Mapping[str, Any], entry: Mapping[str, Any], corrected: str | None) -> Wish:
+    """The entry merged into what stands there. `corrected`: a provider that the same set-up brings into order.
 
     Raises InvalidInput where the name is taken by another server.
     """
-    own = value_at(current, _BASE)
-    notes = tuple(_notes(current))
-    if own is None:
-        return Wish((Setting(_BASE, dict(entry)),), notes)
-    if not isinstance(own, Mapping) or not is_ours(own.get("command"), own.get("args")):
-        raise InvalidInput(
-            f"[{_SERVERS}.{SERVER_NAME}] in Codex's config.toml starts another program. Rename or remove it there, "
-            "and run this again."
-        )
-    return Wish(tuple(_merged(own, entry)), notes)
+    where = f"[{_SERVERS}.{SERVER_NAME}] in Codex's config.toml"
+    return entry_wish(current, _SERVERS, entry, _added, _notes(current, corrected), where)
 
 
-def _merged(own: Mapping[str, Any], entry: Mapping[str, Any]) -> Iterator[Setting]:
-    for name in ("command", "args"):
-        yield Setting((*_BASE, name), entry[name])
-    yield Setting((*_BASE, "env_vars"), _both(own.get("env_vars"), entry["env_vars"]))
+def _added(own: Mapping[str, Any], entry: Mapping[str, Any]) -> Iterator[Setting]:
+    yield Setting(("env_vars",), _both(own.get("env_vars"), entry["env_vars"]))
     for name in ("required", "startup_timeout_sec", "tool_timeout_sec"):
         if name not in own:
-            yield Setting((*_BASE, name), entry[name])
+            yield Setting((name,), entry[name])
     for tool, approval in entry["tools"].items():
         for name, value in approval.items():
-            if value_at(own, ("tools", tool, name)) is None:
-                yield Setting((*_BASE, "tools", tool, name), value)
+            if value_at(own, "tools", tool, name) is None:
+                yield Setting(("tools", tool, name), value)
 
 
 def _both(own: Any, ours: Sequence[str]) -> list[Any]:
@@ -68,21 +59,18 @@ def _both(own: Any, ours: Sequence[str]) -> list[Any]:
     return [*stated, *(name for name in ours if name not in names)]
 
 
-def _notes(current: Mapping[str, Any]) -> Iterator[str]:
+def _notes(current: Mapping[str, Any], corrected: str | None) -> Iterator[str]:
     providers = current.get("model_providers")
     for name, provider in providers.items() if isinstance(providers, Mapping) else ():
-        if isinstance(provider, Mapping) and provider.get("wire_api") == "chat":
+        if name != corrected and value_at(provider, "wire_api") == "chat":
             yield f'[model_providers.{name[:60]}] says wire_api = "chat", so Codex does not start: make it "responses".'
-    servers = current.get(_SERVERS)
-    for name, entry in servers.items() if isinstance(servers, Mapping) else ():
-        if not isinstance(entry, Mapping) or not is_ours(entry.get("command"), entry.get("args")):
-            continue
-        if name != SERVER_NAME:
-            yield f"[{_SERVERS}.{name[:60]}] starts misjudge, too: remove one of the two."
-        elif entry.get("enabled") is False:
-            yield f"[{_SERVERS}.{SERVER_NAME}] is switched off by enabled = false."
-        elif entry.get("required") is False:
-            yield (
-                f"[{_SERVERS}.{SERVER_NAME}] says required = false: Codex drops the server without a word if it "
-                "answers later than about one second."
-            )
+    for name in others_that_start_us(current, _SERVERS):
+        yield f"[{_SERVERS}.{name}] starts misjudge, too: remove one of the two."
+    own = value_at(current, _SERVERS, SERVER_NAME)
+    if value_at(own, "enabled") is False:
+        yield f"[{_SERVERS}.{SERVER_NAME}] is switched off by enabled = false."
+    elif value_at(own, "required") is False:
+        yield (
+            f"[{_SERVERS}.{SERVER_NAME}] says required = false: Codex drops the server without a word if it "
+            "answers later than about one second."
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import stat
 import sys
@@ -64,16 +65,33 @@ def replace(path: Path, before: bytes | None, after: bytes | None, *, mode: int 
         raise InvalidInput(f"{path} cannot be written ({error.strerror}). Nothing was changed there.") from None
 
 
-def make_folders(folder: Path) -> tuple[Path, ...]:
-    """Make a folder with those above it; returns the ones that were not there, the outermost first."""
-    missing = [one for one in (folder, *folder.parents) if not one.exists()][::-1]
+def clear_unfinished(path: Path) -> None:
+    """Remove what a set-up that was killed left beside `path`, a copy with whatever keys are in it. Raises nothing.
+
+    Only under the lock: then no set-up of this home writes there. One of another home fails and changes nothing.
+    """
+    target = Path(os.path.realpath(path))
+    unfinished = re.compile(rf"\.{re.escape(target.name)}\.misjudge-[0-9a-f]{{12}}\.tmp")
+    with suppress(OSError):
+        for found in target.parent.iterdir():
+            if unfinished.fullmatch(found.name):
+                found.unlink(missing_ok=True)
+
+
+def missing_folders(folder: Path) -> tuple[Path, ...]:
+    """Those of a folder and the ones above it that are not there, the outermost first."""
+    return tuple(one for one in (folder, *folder.parents) if not one.exists())[::-1]
+
+
+def make_folders(missing: Sequence[Path]) -> None:
+    """Make these folders, the outermost first; all or none. Raises InvalidInput."""
     try:
         for one in missing:
             one.mkdir(mode=0o700)
     except OSError as error:
         remove_folders(missing)
-        raise InvalidInput(f"The folder {folder} cannot be made ({error.strerror}). Nothing was changed.") from None
-    return tuple(missing)
+        said = f"The folder {missing[-1]} cannot be made ({error.strerror}). Nothing was changed."
+        raise InvalidInput(said) from None
 
 
 def remove_folders(folders: Sequence[Path]) -> None:
@@ -139,7 +157,7 @@ else:
 
 
 def _write(path: Path, target: Path, before: bytes | None, after: bytes, mode: int) -> None:
-    new = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
+    new = target.with_name(f".{target.name}.misjudge-{secrets.token_hex(6)}.tmp")
     opened = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), PRIVATE)
     try:
         with os.fdopen(opened, "wb") as file:

@@ -5,17 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from misjudge_server.clients.documents import parse_json
+from misjudge_server.config_file import parse_toml
 from misjudge_server.setup import json_text, toml_text
 from misjudge_server.setup.changes import FileFormat, KeyPath, Setting, merged
 from misjudge_storage.errors import InvalidInput
 
 _MARK: Final = "\ufeff"
+_CORRECT: Final = "Nothing was changed; correct it there first."
 
 
 def parse(text: str, kind: FileFormat, label: str) -> dict[str, Any]:
     """What the file holds. Raises InvalidInput, without values."""
     body = text.removeprefix(_MARK)
-    return json_text.parse(body, label) if kind == "json" else toml_text.parse(body, label)
+    return (parse_json if kind == "json" else parse_toml)(body, label, _CORRECT)
+
+
+def is_empty(text: str, kind: FileFormat, label: str) -> bool:
+    """Whether there is nothing in the file that a person could miss: no member, and in TOML no comment."""
+    return not text.removeprefix(_MARK).strip() if kind == "toml" else not parse(text, kind, label)
 
 
 def with_settings(text: str, settings: Sequence[Setting], kind: FileFormat, label: str) -> str:
@@ -25,11 +33,11 @@ def with_settings(text: str, settings: Sequence[Setting], kind: FileFormat, labe
         return text
     if kind == "toml":
         return mark + toml_text.with_settings(body, settings, label)
-    meant = json_text.parse(body, label)
+    meant = parse_json(body, label, _CORRECT)
     for setting in settings:
         body = json_text.with_value(body, setting.path, setting.value)
         meant = merged(meant, setting.path, setting.value)
-    if json_text.parse(body, label) != meant:
+    if parse_json(body, label, _CORRECT) != meant:
         raise InvalidInput(
             f"{label} is written in a way that cannot be changed safely; nothing was. Change it by hand."
         )

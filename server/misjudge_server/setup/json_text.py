@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple, NoReturn
-
-from misjudge_storage.errors import InvalidInput
+from typing import Any, Final, NamedTuple
 
 _DECODER: Final = json.JSONDecoder()
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
@@ -32,23 +30,6 @@ class _Object(NamedTuple):
     def find(self, key: str) -> int | None:
         """The place of the member that counts: of equal names the last."""
         return next((place for place in reversed(range(len(self.members))) if self.members[place].key == key), None)
-
-
-def parse(text: str, label: str) -> dict[str, Any]:
-    """The object that a file's text is; an empty file is an empty object. Raises InvalidInput, without values."""
-    if not text.strip(" \t\r\n"):
-        return {}
-    try:
-        found = json.loads(text, parse_constant=_refuse)
-    except json.JSONDecodeError as error:
-        said = f"{label}, line {error.lineno}: not valid JSON. Nothing was changed; correct it there first."
-        raise InvalidInput(said) from None
-    except (ValueError, RecursionError):
-        said = "holds NaN or a number that is too long, or is nested too deeply"
-        raise InvalidInput(f"{label} {said}. Nothing was changed; correct it there first.") from None
-    if not isinstance(found, dict):
-        raise InvalidInput(f"{label} holds no JSON object. Nothing was changed; correct it there first.")
-    return found
 
 
 def source_at(text: str, path: Sequence[str]) -> str | None:
@@ -101,10 +82,6 @@ def without_value(text: str, path: Sequence[str]) -> str:
     return text[: members[place - 1].end] + text[members[place].end :]
 
 
-def _refuse(_: str) -> NoReturn:
-    raise ValueError
-
-
 def _skip(text: str, place: int) -> int:
     found = _SPACE.match(text, place)
     return found.end() if found else place
@@ -127,6 +104,8 @@ def _object(text: str, start: int) -> _Object:
 def _object_at(text: str, path: Sequence[str]) -> _Object | None:
     """The object at a path; None where there is none."""
     start = _skip(text, 0)
+    if start == len(text):
+        return None
     for key in path:
         found = _object(text, start)
         place = found.find(key)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, get_args
@@ -13,7 +12,8 @@ from misjudge_server.clients.server_entry import ServerCommand
 from misjudge_server.setup.changes import FilePlan, Wish
 from misjudge_server.setup.claude import claude_entry, claude_project_server, claude_server
 from misjudge_server.setup.codex import codex_entry, codex_server
-from misjudge_server.setup.gateway import Gateway, claude_gateway, codex_gateway
+from misjudge_server.setup.gateway import PROVIDER, Gateway, claude_gateway, codex_gateway
+from misjudge_server.variables import VARIABLE_NAME
 from misjudge_storage.errors import InvalidInput
 
 Client = Literal["claude", "codex", "ccswitch"]
@@ -21,11 +21,11 @@ Scope = Literal["user", "project"]
 CLIENTS: Final[tuple[Client, ...]] = get_args(Client)
 SCOPES: Final[Mapping[Client, tuple[Scope, ...]]] = {"claude": ("user", "project"), "codex": ("user",), "ccswitch": ()}
 """By client; the first is the default."""
+HOME_VARIABLES: Final[Mapping[Client, str]] = {"claude": "CLAUDE_CONFIG_DIR", "codex": "CODEX_HOME"}
+"""By client: the variable that moves its folder."""
 PRIVATE: Final = 0o600
 SHARED: Final = 0o644
 """Of a new file in a project, which holds references only."""
-
-_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 
 
 class Asked(NamedTuple):
@@ -65,7 +65,7 @@ def scope_of(client: Client, name: str | None) -> Scope | None:
 
 def variables_of(names: Sequence[str]) -> tuple[str, ...]:
     """Names of variables. Raises InvalidInput, without what was given, which may be a key."""
-    if not all(_VARIABLE.fullmatch(name) for name in names):
+    if not all(VARIABLE_NAME.fullmatch(name) for name in names):
         raise InvalidInput("--env takes the NAME of a variable, as STRONG_API_KEY, never its value.")
     return tuple(names)
 
@@ -106,7 +106,8 @@ def plans_of(client: Client, scope: Scope | None, places: Places, asked: Asked) 
 
 
 def _codex(current: Mapping[str, Any], asked: Asked) -> Wish:
-    server = codex_server(current, codex_entry(asked.command, asked.variables, asked.read_only))
+    entry = codex_entry(asked.command, asked.variables, asked.read_only)
+    server = codex_server(current, entry, PROVIDER if asked.gateway else None)
     if asked.gateway is None:
         return server
     gateway = codex_gateway(current, asked.gateway)

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from difflib import SequenceMatcher
 from typing import Any, Final, cast
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import AbstractTable, InlineTable, Item
 
-from misjudge_server.config_file import parse_toml
-from misjudge_server.setup.changes import Setting, merged, pruned, value_at, without
+from misjudge_server.clients.documents import value_at
+from misjudge_server.setup.changes import Setting, merged, prunings, without
 from misjudge_storage.errors import InvalidInput
 
 _LONE_NEWLINE: Final = re.compile(r"(?<!\r)\n")
@@ -25,18 +27,9 @@ _FAILURES: Final = (TOMLKitError, tomllib.TOMLDecodeError, TypeError, ValueError
 """What tomlkit is known to raise for valid files that it does not understand."""
 
 
-def parse(text: str, label: str) -> dict[str, Any]:
-    """The tables of a file's text. Raises InvalidInput, without values."""
-    try:
-        return parse_toml(text, label)
-    except InvalidInput as error:
-        said = str(error).removesuffix(" Correct it.")
-        raise InvalidInput(f"{said} Nothing was changed; correct it there first.") from None
-
-
 def source_at(text: str, path: Sequence[str]) -> str | None:
     """The value at a path as TOML text, None where there is none."""
-    found = value_at(tomllib.loads(text), path)
+    found = value_at(tomllib.loads(text), *path)
     return None if found is None else tomlkit.item(found, _parent=tomlkit.inline_table()).as_string()
 
 
@@ -48,6 +41,8 @@ def with_settings(text: str, settings: Sequence[Setting], label: str) -> str:
     ways: tuple[Callable[[], str], ...] = (
         lambda: _appended(_set_all(text, [one for one in settings if not isinstance(one.value, dict)]), settings),
         lambda: _set_all(text, settings),
+        # Within keys with dots a table with a header of its own would stand elsewhere.
+        lambda: _set_all(text, settings, inline=True),
     )
     return _first_that_means(ways, (meant,), text, label)
 
@@ -63,7 +58,8 @@ def without_value(text: str, path: Sequence[str], label: str) -> str:
     """The text without the value at the path, which is there. Raises InvalidInput."""
     meant = without(tomllib.loads(text), path)
     # A table that only its inner ones stated is gone with the last of them.
-    return _first_that_means((lambda: _removed(text, path),), (meant, pruned(meant, path)), text, label)
+    ways = (lambda: _with_comments_of(text, _removed(text, path)), lambda: _removed(text, path))
+    return _first_that_means(ways, tuple(prunings(meant, path)), text, label)
 
 
 def _first_that_means(
@@ -95,24 +91,24 @@ def _comparable(value: Any) -> Any:
     return repr(value) if isinstance(value, float) else value
 
 
-def _set_all(text: str, settings: Sequence[Setting]) -> str:
+def _set_all(text: str, settings: Sequence[Setting], *, inline: bool = False) -> str:
     if not settings:
         return text
     # tomlkit writes on the last line where that has no end.
     document = tomlkit.parse(text if not text or text.endswith("\n") else text + "\n")
     for setting in settings:
-        _set(document, setting)
+        _set(document, setting, inline)
     return tomlkit.dumps(document)
 
 
-def _set(document: MutableMapping[str, Any], setting: Setting) -> None:
+def _set(document: MutableMapping[str, Any], setting: Setting, inline: bool) -> None:
     *outer, last = setting.path
     inside: Any = document
     for key in outer:
         if key not in inside:
-            inside[key] = tomlkit.inline_table() if isinstance(inside, InlineTable) else tomlkit.table(True)
+            inside[key] = tomlkit.inline_table() if inline or isinstance(inside, InlineTable) else tomlkit.table(True)
         inside = inside[key]
-    inside[last] = _item(setting.value, inline=isinstance(inside, InlineTable))
+    inside[last] = _item(setting.value, inline=inline or isinstance(inside, InlineTable))
 
 
 def _item(value: Any, *, inline: bool) -> Item:
@@ -131,6 +127,29 @@ def _removed(text: str, path: Sequence[str]) -> str:
         inside = inside[key]
     del inside[path[-1]]
     return tomlkit.dumps(document)
+
+
+def _with_comments_of(before: str, after: str) -> str:
+    """The text with the comments that went with a table, where they stood: set-up writes none, so they are another's.
+
+    For tomlkit even what stands above the next table belongs to this one.
+    """
+    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    lost = Counter(filter(_is_comment, old)) - Counter(filter(_is_comment, new))
+    lines: list[str] = []
+    for _, start, end, new_start, new_end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        kept = new[new_start:new_end]
+        if kept != old[start:end]:
+            for line in filter(_is_comment, old[start:end]):
+                if lost[line] > 0:
+                    lost[line] -= 1
+                    lines.append(line)
+        lines += kept
+    return "".join(lines)
+
+
+def _is_comment(line: str) -> bool:
+    return line.lstrip().startswith("#")
 
 
 def _appended(text: str, settings: Sequence[Setting]) -> str:

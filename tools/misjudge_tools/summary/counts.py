@@ -303,7 +303,7 @@ class AuditCounts:
     def panel(self) -> PanelCounts | None:
         """Of the judges that the question names, else of those that judged most. Raises NotFound or InvalidInput."""
         chosen = panel_judges(
-            self._answering,
+            without_probed(self.judges, self.probes, self.provenance),
             self.question.panel,
             self.audit,
             pairs_judged(self.groups),
@@ -332,12 +332,8 @@ class AuditCounts:
     @cached_property
     def judged(self) -> Sequence[JudgeFacts]:
         """The judges, without those that were only probed or are `silent`; all where none is left."""
-        return self._answering or self.judges
-
-    @cached_property
-    def _answering(self) -> Sequence[JudgeFacts]:
         known = without_probed(self.judges, self.probes, self.provenance)
-        return [judge for judge in known if judge.judge_id not in self.silent]
+        return [judge for judge in known if judge.judge_id not in self.silent] or self.judges
 
     @cached_property
     def silent(self) -> Collection[str]:
