@@ -172,7 +172,7 @@ def test_a_command_in_a_cache_is_noticed() -> None:
 
 
 def test_places_follow_the_clients_own_variables_and_an_empty_one_is_unset() -> None:
-    home, folder = Path("/home/me"), Path("/work/project")
+    home, folder = Path("/home/me"), Path("/src/project")
     usual = places_of({"CODEX_HOME": "", "CLAUDE_CONFIG_DIR": ""}, home, folder)
     assert usual.claude_state == home / ".claude.json" and usual.codex_auth == home / ".codex" / "auth.json"
     moved = places_of({"CODEX_HOME": "/cx", "CLAUDE_CONFIG_DIR": "/cc"}, home, folder)
