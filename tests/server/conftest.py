@@ -67,3 +67,22 @@ async def deps(tmp_path: Path) -> AsyncIterator[Deps]:
     """Operations without a gateway key."""
     async with opened(tmp_path / "misjudge.db") as made:
         yield made
+
+
+@pytest.fixture
+def project(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project as the working directory, beside an empty home."""
+    for name in ("project", "home"):
+        (folder / name).mkdir()
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(folder / "home"))
+    for name in ("CODEX_HOME", "CLAUDE_CONFIG_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(folder / "project")
+    return folder / "project"
+
+
+@pytest.fixture
+def home(project: Path) -> Path:
+    """The empty home beside the project."""
+    return project.parent / "home"

@@ -28,24 +28,6 @@ EVERY = [
 ]
 
 
-@pytest.fixture
-def project(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project as the working directory, beside an empty home."""
-    for name in ("project", "home"):
-        (folder / name).mkdir()
-    for name in ("HOME", "USERPROFILE"):
-        monkeypatch.setenv(name, str(folder / "home"))
-    for name in ("CODEX_HOME", "CLAUDE_CONFIG_DIR"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.chdir(folder / "project")
-    return folder / "project"
-
-
-@pytest.fixture
-def home(project: Path) -> Path:
-    return project.parent / "home"
-
-
 @pytest.fixture(params=["empty", "rich"])
 def either_home(request: pytest.FixtureRequest, project: Path, home: Path) -> Path:
     if request.param == "rich":

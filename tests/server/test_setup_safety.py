@@ -19,19 +19,6 @@ ELSEWHERE = 'base_url = "https://other.example/v1"\n'
 SAME_HOST = 'base_url = "https://TAOTOKEN.net/api"\n'
 
 
-@pytest.fixture
-def home(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty home, with the working directory in a project beside it."""
-    for name in ("project", "home"):
-        (folder / name).mkdir()
-    for name in ("HOME", "USERPROFILE"):
-        monkeypatch.setenv(name, str(folder / "home"))
-    for name in ("CODEX_HOME", "CLAUDE_CONFIG_DIR"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.chdir(folder / "project")
-    return folder / "home"
-
-
 def written(home: Path, name: str, text: str) -> Path:
     (home / name).parent.mkdir(parents=True, exist_ok=True)
     (home / name).write_bytes(text.encode())

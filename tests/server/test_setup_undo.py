@@ -14,24 +14,6 @@ SETTINGS = ("claude", "--with-gateway", "--model", "big")
 KILLED = 9
 
 
-@pytest.fixture
-def project(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project as the working directory, beside an empty home."""
-    for name in ("project", "home"):
-        (folder / name).mkdir()
-    for name in ("HOME", "USERPROFILE"):
-        monkeypatch.setenv(name, str(folder / "home"))
-    for name in ("CODEX_HOME", "CLAUDE_CONFIG_DIR"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.chdir(folder / "project")
-    return folder / "project"
-
-
-@pytest.fixture
-def home(project: Path) -> Path:
-    return project.parent / "home"
-
-
 def killed_at(step: int, arguments: tuple[str, ...], project: Path, home: Path) -> None:
     """Run `misjudge setup`, and let it die just before it puts its `step`th file in place."""
     before = f"""
