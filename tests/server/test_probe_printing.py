@@ -260,7 +260,9 @@ def test_the_accuracy_of_a_constant_answer_never_stands_alone(deps: Deps, capsys
     out = capsys.readouterr().out
     assert told in " ".join(out.split())
     assert re.search(r"accuracy, mean of the orders +│ 50\.0 % \(12 of 24, 95 % .*\), constant ", out)
-    store_probes(deps.store, [], [], ASKED)
+    second = Judge(label="second", form="pairwise", model="n")
+    once = (verdict("A", "AB", judge=second),)
+    stored(deps.store, [pair_of(0, "t0").model_copy(update={"verdicts": once})])
     print_result(summarize(SummarizeRequest(audit="a"), deps.store))
     out = capsys.readouterr().out
     assert told in " ".join(out.split())

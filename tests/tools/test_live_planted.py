@@ -297,7 +297,9 @@ def test_the_audit_says_in_words_what_was_planted_and_where_the_judge_may_be_tru
     assert found.misselection.low is not None and found.misselection.low > 0.05
     assert found.headline.grade == "do_not_use"
     told = f"it picked the side that failed in {found.misselection.k} of {found.misselection.n} answers"
-    assert found.headline.verdict[0].startswith(f"Do not use this judge to choose between responses like these: {told}")
+    apart = "it picked the side that failed in"  # where near pairs can be told from wide ones, it says both
+    whole = f"Do not use this judge to choose between responses like these: {told}"
+    assert found.headline.verdict[0].startswith((whole, f"Do not use this judge: {apart}"))
     assert found.policies.region is not None and found.policies.region.policy is None
     assert found.checklist is not None and found.recommendations is not None
     assert {item.point: item.state for item in found.checklist.items} == {

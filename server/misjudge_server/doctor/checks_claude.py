@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from shlex import quote
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -51,8 +52,14 @@ def _gateway(facts: SetupFacts) -> Iterator[Finding]:
             "warning",
             where,
             f"{' and '.join(lacking)} not set: Claude Code asks the gateway for a model of its own choice.",
-            _SETUP,
+            _same_gateway(text_at(facts.document(document), "env", CLAUDE_BASE_URL) or ""),
         )
+
+
+def _same_gateway(address: str) -> str:
+    """The command that keeps to the gateway in force; an address that may hold a secret is not repeated."""
+    plain = not {"@", "?", "#"} & set(address)
+    return _SETUP.replace("--model", f"--base-url {quote(address)} --model") if plain else _SETUP
 
 
 def _without_key(facts: SetupFacts, where: str) -> Finding:
