@@ -93,89 +93,106 @@ def uris(result: dict[str, Any]) -> Iterator[str]:
             yield from (item for item in value if isinstance(item, str) and item.startswith("misjudge://"))
 
 
-@pytest.mark.parametrize("scale", [Scale(12, 4, 3, 30), pytest.param(Scale(60, 15, 12, 60), marks=pytest.mark.slow)])
-async def test_no_result_is_larger_than_every_client_takes(deps: Deps, tmp_path: Path, scale: Scale) -> None:
-    fill(deps, scale)
-    sizes: dict[str, int] = {}
+class Asked(NamedTuple):
+    """A session, and the size of each result that it got."""
 
-    async def ask(session: Client, tool: str, **arguments: Any) -> dict[str, Any]:
-        result = await session.call_tool(tool, arguments)
+    session: Client
+    sizes: dict[str, int]
+
+    async def ask(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        result = await self.session.call_tool(tool, arguments)
         assert not result.is_error, result.content
         structured: dict[str, Any] | None = result.structured_content
         assert structured is not None
-        sizes[f"{tool} {arguments}"] = size_of(structured)
+        self.sizes[f"{tool} {arguments}"] = size_of(structured)
         return structured
 
+
+@pytest.mark.parametrize("scale", [Scale(12, 4, 3, 30), pytest.param(Scale(60, 15, 12, 60), marks=pytest.mark.slow)])
+async def test_no_result_is_larger_than_every_client_takes(deps: Deps, tmp_path: Path, scale: Scale) -> None:
+    fill(deps, scale)
     async with Client(build_app(LazyDeps(deps))) as session:
-        whole = await ask(session, "summarize_audit", audit=AUDIT)
-        assert whole["left_out"]["judges"] == scale.judges * (scale.subsets + 1) - len(whole["judges"])
-        assert "judge=LABEL" in whole["left_out_next"]
-        one = await ask(session, "summarize_audit", audit=AUDIT, judge="judge 3 号裁判")
-        assert one["misselection"]["n"] == 2 * scale.pairs
-        await ask(session, "summarize_audit", audit=AUDIT, sections=["misselection"])
-
-        listed = await ask(session, "runs")
-        assert listed["runs_left_out"] == scale.runs - 20
-        assert listed.get("left_out", {}).get("runs", 0) == 20 - len(listed["runs"])
-
-        audits = await ask(session, "read_record", uri="misjudge://audits")
-        assert audits["record"]["audits"][0]["pairs"] == scale.pairs
-        facts = await ask(session, "read_record", uri=f"misjudge://audits/{AUDIT}")
-        assert facts["record"]["counts"]["verdicts"] == 2 * scale.pairs * scale.judges
-        shown = await ask(session, "read_record", uri=f"misjudge://audits/{AUDIT}/pairs/pair 0 对")
-        for uri in uris(shown["record"]):
-            linked = await ask(session, "read_record", uri=uri)
-            assert linked["record"]
-
-        unknown = await session.call_tool("summarize_audit", {"audit": AUDIT, "judge": LONG})
-        assert unknown.is_error
-        assert size_of(unknown.content[0].model_dump()) < LIMIT
-
-        judged = await ask(session, "judge", audit=AUDIT, judge="simulated")
+        asked = Asked(session, {})
+        await summarized(asked, scale)
+        await read(asked, scale)
+        judged = await asked.ask("judge", audit=AUDIT, judge="simulated")
         assert judged["run"]["total"] == 2 * scale.pairs
-        writers = [f"simulated:hits=0.{n},invents=0.5,seed={n}" for n in range(1, 5)]
-        matchers = ["simulated:misses=0.4", "simulated:overmatches=0.4"]
-        work = {"audit": AUDIT, "judge": "simulated", "samples": 6}
-        measured = await ask(session, "score_rubrics", **work, writers=writers, matchers=matchers, batch=True)
-        assert (measured["run"]["state"], len(measured["judges"])) == ("done", 6)
-        assert all(measured["rubrics"][name] for name in ("advice", "writers", "gaps", "accuracy"))
-        assert measured["left_out"]["rubrics.accuracy_by_domain"]
-        uncut = (await summarize_audit(SummarizeRequest(audit=AUDIT), deps)).rubrics
-        for name in PARTS[RUBRICS]:
-            section, rows = f"rubrics.{name}", 0
-            while section:
-                part = await ask(session, "summarize_audit", audit=AUDIT, sections=[section])
-                rows += len(part["rubrics"][name])
-                cut = part.get("left_out", {}).get(f"rubrics.{name}")
-                section = part["left_out_next"].split("'")[3] if cut else ""
-            assert rows == len(getattr(uncut, name)), name
-        applied = await ask(session, "score_rubrics", **work, action="apply", rubrics=["self", "human"])
-        assert applied["rulings"]
-        written = await ask(session, "score_rubrics", **work, action="generate")
-        assert written["drafts"]
-        files = [tmp_path / f"log {n}.jsonl" for n in range(40)]
-        for n, file in enumerate(files):
-            row = {"task": f"t{n}", "prompt": LONG, "a": LONG, "b": "b" + LONG, "winner": "A"}
-            file.write_text("\n".join(json.dumps({**row, "task": f"t{n} {i}"}) for i in range(5)), encoding="utf-8")
-        table = {"audit": "two", "format": "table", "paths": [str(file) for file in files]}
-        preview = await ask(session, "import_records", **table, dry_run=True)
-        assert preview["preview"]
-        await ask(session, "import_records", **table)
-        await ask(
-            session,
-            "run_pair",
-            audit="two",
-            judge="simulated",
-            task_id="t" * 400,
-            task_prompt=LONG,
-            agent_a="甲" * 390,
-            agent_b="乙" * 390,
-            trajectory_a=LONG,
-            trajectory_b=LONG + "!",
-            checks=[{"kind": "contains", "value": f"{n}" + "中" * 300} for n in range(50)],
-        )
-    assert {call.partition(" ")[0] for call in sizes} == set(TOOLS) - ELSEWHERE
-    assert {call[:150]: size for call, size in sizes.items() if size > LIMIT} == {}
+        await scored_by_rubrics(asked, deps)
+        await imported(asked, tmp_path)
+    assert {call.partition(" ")[0] for call in asked.sizes} == set(TOOLS) - ELSEWHERE
+    assert {call[:150]: size for call, size in asked.sizes.items() if size > LIMIT} == {}
+
+
+async def summarized(asked: Asked, scale: Scale) -> None:
+    whole = await asked.ask("summarize_audit", audit=AUDIT)
+    assert whole["left_out"]["judges"] == scale.judges * (scale.subsets + 1) - len(whole["judges"])
+    assert "judge=LABEL" in whole["left_out_next"]
+    one = await asked.ask("summarize_audit", audit=AUDIT, judge="judge 3 号裁判")
+    assert one["misselection"]["n"] == 2 * scale.pairs
+    await asked.ask("summarize_audit", audit=AUDIT, sections=["misselection"])
+    unknown = await asked.session.call_tool("summarize_audit", {"audit": AUDIT, "judge": LONG})
+    assert unknown.is_error
+    assert size_of(unknown.content[0].model_dump()) < LIMIT
+
+
+async def read(asked: Asked, scale: Scale) -> None:
+    listed = await asked.ask("runs")
+    assert listed["runs_left_out"] == scale.runs - 20
+    assert listed.get("left_out", {}).get("runs", 0) == 20 - len(listed["runs"])
+    audits = await asked.ask("read_record", uri="misjudge://audits")
+    assert audits["record"]["audits"][0]["pairs"] == scale.pairs
+    facts = await asked.ask("read_record", uri=f"misjudge://audits/{AUDIT}")
+    assert facts["record"]["counts"]["verdicts"] == 2 * scale.pairs * scale.judges
+    shown = await asked.ask("read_record", uri=f"misjudge://audits/{AUDIT}/pairs/pair 0 对")
+    for uri in uris(shown["record"]):
+        linked = await asked.ask("read_record", uri=uri)
+        assert linked["record"]
+
+
+async def scored_by_rubrics(asked: Asked, deps: Deps) -> None:
+    writers = [f"simulated:hits=0.{n},invents=0.5,seed={n}" for n in range(1, 5)]
+    matchers = ["simulated:misses=0.4", "simulated:overmatches=0.4"]
+    work = {"audit": AUDIT, "judge": "simulated", "samples": 6}
+    measured = await asked.ask("score_rubrics", **work, writers=writers, matchers=matchers, batch=True)
+    assert (measured["run"]["state"], len(measured["judges"])) == ("done", 6)
+    assert all(measured["rubrics"][name] for name in ("advice", "writers", "gaps", "accuracy"))
+    assert measured["left_out"]["rubrics.accuracy_by_domain"]
+    uncut = (await summarize_audit(SummarizeRequest(audit=AUDIT), deps)).rubrics
+    for name in PARTS[RUBRICS]:
+        section, rows = f"rubrics.{name}", 0
+        while section:
+            part = await asked.ask("summarize_audit", audit=AUDIT, sections=[section])
+            rows += len(part["rubrics"][name])
+            cut = part.get("left_out", {}).get(f"rubrics.{name}")
+            section = part["left_out_next"].split("'")[3] if cut else ""
+        assert rows == len(getattr(uncut, name)), name
+    applied = await asked.ask("score_rubrics", **work, action="apply", rubrics=["self", "human"])
+    assert applied["rulings"]
+    written = await asked.ask("score_rubrics", **work, action="generate")
+    assert written["drafts"]
+
+
+async def imported(asked: Asked, folder: Path) -> None:
+    files = [folder / f"log {n}.jsonl" for n in range(40)]
+    for n, file in enumerate(files):
+        row = {"task": f"t{n}", "prompt": LONG, "a": LONG, "b": "b" + LONG, "winner": "A"}
+        file.write_text("\n".join(json.dumps({**row, "task": f"t{n} {i}"}) for i in range(5)), encoding="utf-8")
+    table = {"audit": "two", "format": "table", "paths": [str(file) for file in files]}
+    preview = await asked.ask("import_records", **table, dry_run=True)
+    assert preview["preview"]
+    await asked.ask("import_records", **table)
+    await asked.ask(
+        "run_pair",
+        audit="two",
+        judge="simulated",
+        task_id="t" * 400,
+        task_prompt=LONG,
+        agent_a="甲" * 390,
+        agent_b="乙" * 390,
+        trajectory_a=LONG,
+        trajectory_b=LONG + "!",
+        checks=[{"kind": "contains", "value": f"{n}" + "中" * 300} for n in range(50)],
+    )
 
 
 async def test_files_labels_probes_and_findings_stay_small_too(
