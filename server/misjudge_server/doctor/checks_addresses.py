@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
+from misjudge_server.clients.names import CLAUDE_BASE_URL
 from misjudge_server.doctor.facts import CLAUDE_SETTINGS, SetupFacts
 from misjudge_server.doctor.findings import Finding, Severity, finding
 from misjudge_server.doctor.sealed import opened, table_at, tables_in, text_at
@@ -17,7 +18,6 @@ from misjudge_tools.gateway.addresses import is_loopback, normalise_base_url
 from misjudge_tools.gateway.settings import DEFAULT_BASE_URL
 
 ADDRESS: Final = CONNECTION_VARIABLES["base_url"]
-CLAUDE_ADDRESS: Final = "ANTHROPIC_BASE_URL"
 _VERSION: Final = re.compile(r"/v\d+(?:beta)?/?$")
 _VERSION_TWICE: Final = re.compile(r"/v\d+/v\d+/?$")
 _OTHER_FORM: Final = re.compile(r"/anthropic(?:/v\d+)?/?$")
@@ -72,8 +72,8 @@ def addresses(facts: SetupFacts) -> Iterator[Address]:
     for place, values in ((ENVIRONMENT, facts.environment), (DOTENV, facts.dotenv)):
         if url := opened(values.get(ADDRESS)):
             yield Address(place, ADDRESS, url, "misjudge")
-    if url := facts.variable(CLAUDE_ADDRESS):
-        yield Address(ENVIRONMENT, CLAUDE_ADDRESS, url, "claude")
+    if url := facts.variable(CLAUDE_BASE_URL):
+        yield Address(ENVIRONMENT, CLAUDE_BASE_URL, url, "claude")
     yield from _of_files(facts)
     yield from _of_switch(facts)
 
@@ -93,15 +93,15 @@ def _of_files(facts: SetupFacts) -> Iterator[Address]:
         if url := text_at(provider, "base_url"):
             yield Address(f"{facts.names['codex']} [model_providers.{named(name)}]", "base_url", url, "codex")
     for document in CLAUDE_SETTINGS:
-        if url := text_at(facts.document(document), "env", CLAUDE_ADDRESS):
-            yield Address(f"{facts.names[document]} (env)", CLAUDE_ADDRESS, url, "claude")
+        if url := text_at(facts.document(document), "env", CLAUDE_BASE_URL):
+            yield Address(f"{facts.names[document]} (env)", CLAUDE_BASE_URL, url, "claude")
 
 
 def _of_switch(facts: SetupFacts) -> Iterator[Address]:
     for provider in facts.switch:
         where = f"{facts.switch_name} ({named(provider.app)}, {named(provider.name)})"
-        if url := text_at(table_at(provider.settings, "env"), CLAUDE_ADDRESS):
-            yield Address(where, CLAUDE_ADDRESS, url, "claude")
+        if url := text_at(table_at(provider.settings, "env"), CLAUDE_BASE_URL):
+            yield Address(where, CLAUDE_BASE_URL, url, "claude")
         for _, table in tables_in(provider.config, "model_providers"):
             if url := text_at(table, "base_url"):
                 yield Address(where, "base_url", url, "codex")
